@@ -156,6 +156,18 @@ def _inertia(value: Any, units: Units) -> list[Values]:
     return [Values("λ", value.inertias[:, None].copy(), AXES, ("λ",)), Values("V", np.array(value.axes), COLUMNS, AXES)]
 
 
+def _compared(value: Any, units: Units) -> list[Values]:
+    groups = tuple(f"group {number}" for number in range(1, len(value.products) + 1))
+    return [Values("RV", np.array(value.cosines), groups, groups),
+            Values("λ", value.eigenvalues[:, None].copy(), groups, ("λ",))]
+
+
+def _combined(value: Any, units: Units) -> list[Values]:
+    columns = tuple(f"z{number}" for number in range(1, len(value.directions) + 1))
+    return [Values("Λ", value.eigenvalues[:, None].copy(), AXES, ("λ",)),
+            Values("V", np.array(value.directions), columns, AXES)]
+
+
 def _unmixing(value: Any, units: Units) -> list[Values]:
     return [Values("B", np.array(value.directions), AXES, AXES),
             Values("J", np.array(value.negentropy)[:, None], AXES, ("J",))]
@@ -480,6 +492,19 @@ TABLE: Mapping[str, Entry] = {
     "principal_inertias": Entry(
         "Principal inertias", r"S = U \sqrt{Λ} V^⊤",
         "The squared singular values, and the directions of the columns.", _inertia),
+    "table_products": Entry(
+        "Kernels compared", r"RV_{gh} = \frac{\mathrm{tr}(K_g K_h)}{‖K_g‖ ‖K_h‖}, \quad K_g = \frac{1}{n} Z_g Z_g^⊤",
+        "The cosine of each pair of kernels, at one where both tell the rows apart alike; and the largest eigenvalue "
+        "of each.", _compared),
+    "combined rows": Entry(
+        "Rows of all tables", r"Z = (\sqrt{w_1 / s_1} Z_1, \sqrt{w_2 / s_2} Z_2, ...)",
+        "The standardized columns side by side, each group's times the root of its weight w over its norm s: their "
+        "inner products are the sum of the kernels.",
+        lambda value, units: [Values("Z", np.array(value), POINTS, tuple(
+            f"z{number}" for number in range(1, value.shape[1] + 1)))]),
+    "combined_axes": Entry(
+        "Axes of the sum", r"\sum_g \frac{w_g}{s_g} K_g = \frac{1}{n} Z Z^⊤, \quad Z = \sqrt{n} U \sqrt{Λ} V^⊤",
+        "The squared singular values, and the directions of the columns; coordinates are Z V.", _combined),
     "slow_features": Entry(
         "Slow features", r"Δ = \frac{1}{n - 1} \sum_t (y_{t+1} - y_t)^2",
         "Directions in the white coordinates that change least from one row to the next; and how much they "

@@ -74,8 +74,8 @@ class ContributionsFinding(Finding["Mapping[str, CsvColumns]"]):
         from mlcli.report.drawing.html import fold, section, sentence, side_by_side
 
         labels = run.axis_names(run.embedding.values.shape[1])[:MOST_AXES]
-        said = ("The share of a row or a column in the variance of an axis, and its squared cosine: the share of its own "
-                "variance that the axis shows. Rows and columns of a large contribution decide an axis; those of a "
+        said = ("The share of a row or a column in the variance of an axis, and its squared cosine: the share of its "
+                "own variance that the axis shows. Rows and columns of a large contribution decide an axis; those of a "
                 "small squared cosine lie elsewhere than the picture shows (contributions.csv, "
                 "contributions_columns.csv).")
         parts = [fold(f"the {what} that contribute most to {label}", most_of(value[file.name], what[:-1], axis))

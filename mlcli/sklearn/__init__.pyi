@@ -327,6 +327,23 @@ class MCA(Estimator):
                  threads: Literal['auto'] | int = 'auto', portable: bool = False,
                  memory_limit: int | str = 'auto') -> None: ...
 
+class MFA(Estimator):
+    def __init__(self, *, categories: Sequence[str] = (), components: Literal['auto'] | int | None = None,
+                 groups: Sequence[str] = (), supplementary: Sequence[str] = (), center: Sequence[str] = (),
+                 seed: int = 0, threads: Literal['auto'] | int = 'auto', portable: bool = False,
+                 memory_limit: int | str = 'auto') -> None: ...
+
+class FAMD(Estimator):
+    def __init__(self, *, categories: Sequence[str] = (), components: Literal['auto'] | int | None = None,
+                 seed: int = 0, threads: Literal['auto'] | int = 'auto', portable: bool = False,
+                 memory_limit: int | str = 'auto') -> None: ...
+
+class STATIS(Estimator):
+    def __init__(self, *, categories: Sequence[str] = (), components: Literal['auto'] | int | None = None,
+                 groups: Sequence[str] = (), supplementary: Sequence[str] = (), center: Sequence[str] = (),
+                 seed: int = 0, threads: Literal['auto'] | int = 'auto', portable: bool = False,
+                 memory_limit: int | str = 'auto') -> None: ...
+
 class CCA(Estimator):
     def __init__(self, *, components: Literal['auto'] | int | None = None, seed: int = 0,
                  threads: Literal['auto'] | int = 'auto', portable: bool = False,

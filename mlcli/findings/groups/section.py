@@ -34,9 +34,9 @@ def groups(of_groups: CsvColumns, axes: CsvColumns, rv: CsvColumns, run: Finishe
         rv.texts("group"), np.array([rv.array(name) for name in list(rv.columns)[1:]]).T.tolist(), strict=True)]
     compared = None if len(pairs) > MOST_PAIRS else fold(
         "RV coefficients", table(("", *whole), pairs, tuple(range(1, len(whole) + 1)), (0,)))
-    said = ("Each group of columns has a kernel, the inner products of the rows; the axes are those of the weighted sum "
-            "of these kernels. The RV coefficient of two groups is the cosine of their kernels: at 1 both tell the rows "
-            "apart alike (groups.csv, groups_axes.csv, groups_rv.csv).")
+    said = ("Each group of columns has a kernel, the inner products of the rows; the axes are those of the weighted "
+            "sum of these kernels. The RV coefficient of two groups is the cosine of their kernels: at 1 both tell the "
+            "rows apart alike (groups.csv, groups_axes.csv, groups_rv.csv).")
     numeric = tuple(range(1, len(head)))
     listed = table(head, rows[:MOST_GROUPS], numeric, (0,))
     return section("Groups", sentence(said, "soft"), side_by_side(drawn, listed), compared)

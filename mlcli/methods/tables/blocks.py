@@ -28,6 +28,7 @@ from mlcli.errors import ConfigError, DataError
 
 Names = Annotated[tuple[str, ...], Strict(False)]
 LEAST = 4 * EPS  # deviation, relative to the largest number, up to which a column varies by rounding only
+WHERE = "method.groups"
 SHOWN = 8  # names that a message lists
 
 
@@ -55,54 +56,60 @@ def column_groups(texts: Sequence[str], supplementary: Sequence[str], columns: S
     """
     if not texts:
         if supplementary:
-            raise _refusal(f"there is no group {supplementary[0][:80]!r}: no groups are given", "supplementary",
-                           "give {method.groups}, or leave it out")
+            raise ConfigError("GROUPS", f"there is no group {supplementary[0][:80]!r}: no groups are given",
+                              where="method.supplementary", hint="give {method.groups}, or leave it out")
         return [ColumnGroup("all", tuple(range(len(columns))))]
     positions = {name: place for place, name in enumerate(columns)}
     found, owner = list[ColumnGroup](), dict[int, str]()
     for text in texts:
         name, given, items = (part.strip() for part in text.partition("="))
         if not (name and given and items):
-            raise _refusal(f"{text[:80]!r} is no group", hint="write NAME=COLUMNS, as in {method.groups=taste=sweet:sour}")
+            raise ConfigError("GROUPS", f"{text[:80]!r} is no group", where=WHERE,
+                              hint="write NAME=COLUMNS, as in {method.groups=taste=sweet:sour}")
         if name in (group.name for group in found):
-            raise _refusal(f"two groups are called {name[:80]!r}", hint="give each a name of its own")
-        places = _places(items, positions, name)
+            raise ConfigError("GROUPS", f"two groups are called {name[:80]!r}", where=WHERE,
+                              hint="give each a name of its own")
+        places = _places(items, positions, f" of group {name[:80]!r}", WHERE)
         for place in places:
             if place in owner:
-                raise _refusal(f"column {columns[place][:80]!r} is in group {owner[place][:80]!r} and in {name[:80]!r}"
-                               if owner[place] != name else
-                               f"column {columns[place][:80]!r} is in group {name[:80]!r} twice",
-                               hint="give each column to one group")
+                also = "twice" if owner[place] == name else f"and in {owner[place][:80]!r}"
+                raise ConfigError("GROUPS", f"column {columns[place][:80]!r} is in group {name[:80]!r} {also}",
+                                  where=WHERE, hint="give each column to one group")
             owner[place] = name
         found.append(ColumnGroup(name, tuple(places), name not in supplementary))
-    if lacking := [name for name in supplementary if name not in (group.name for group in found)]:
-        raise _refusal(f"there is no group {lacking[0][:80]!r}", "supplementary",
-                       f"the groups are {_listed(group.name for group in found)}")
+    require_groups(supplementary, found, "method.supplementary")
     if not any(group.active for group in found):
-        raise _refusal("all groups are supplementary: none is left to analyze", "supplementary", "name fewer groups")
+        raise ConfigError("GROUPS", "all groups are supplementary: none is left to analyze",
+                          where="method.supplementary", hint="name fewer groups")
     return found
+
+
+def require_groups(names: Sequence[str], groups: Sequence[ColumnGroup], where: str) -> None:
+    """Raise ConfigError for a name that no group has, in the option at `where`."""
+    if unknown := [name for name in names if name not in (group.name for group in groups)]:
+        raise ConfigError("GROUPS", f"there is no group {unknown[0][:80]!r}", where=where,
+                          hint=f"the groups are {_listed(group.name for group in groups)}")
 
 
 def named_columns(items: Sequence[str], columns: Sequence[str], where: str) -> set[int]:
     """Return the places of columns (d) by names and ranges; raises ConfigError for an unknown one."""
     positions = {name: place for place, name in enumerate(columns)}
-    return {place for item in items for place in _places(item, positions, None, where)}
+    return {place for item in items for place in _places(item, positions, "", where)}
 
 
-def _places(items: str, positions: Mapping[str, int], group: str | None, where: str = "groups") -> list[int]:
-    """Return the places of columns that a text names, separated by commas."""
-    whole, within = columns_at(items, positions), "" if group is None else f" of group {group[:80]!r}"
-    if whole:
+def _places(items: str, positions: Mapping[str, int], within: str, where: str) -> list[int]:
+    """Return the places of columns that a text names, separated by commas; raises ConfigError."""
+    if whole := columns_at(items, positions):
         return whole
     places = list[int]()
     for item in map(str.strip, items.split(",")):
         found = columns_at(item, positions)
         if found is None:
-            raise _refusal(f"there is no column {item[:80]!r}{within}", where,
-                           f"the columns are {_listed(positions)}", "UNKNOWN-COLUMN")
+            raise ConfigError("UNKNOWN-COLUMN", f"there is no column {item[:80]!r}{within}", where=where,
+                              hint=f"the columns are {_listed(positions)}")
         if not found:
-            raise _refusal(f"the range {item[:80]!r}{within} runs backwards in the file", where,
-                           "write ranges as first:last")
+            raise ConfigError("GROUPS", f"the range {item[:80]!r}{within} runs backwards in the file", where=where,
+                              hint="write ranges as first:last")
         places += found
     return places
 
@@ -111,11 +118,6 @@ def _listed(names: Iterable[str]) -> str:
     """Return the first of some names, quoted."""
     texts = [repr(name[:80]) for name in names]
     return ", ".join(texts[:SHOWN]) + ", ..." * (len(texts) > SHOWN)
-
-
-def _refusal(what: str, where: str = "groups", hint: str = "", code: str = "GROUPS") -> ConfigError:
-    """Return the error of an impossible grouping."""
-    return ConfigError(code, what, where=f"method.{where}", hint=hint)
 
 
 @stored("blocks", within={"numbers": "d", "questions": "d", "groups": "g"}, positive=("scales",), numbers="u",
@@ -175,9 +177,7 @@ def blocks_of(data: Features, groups: Sequence[ColumnGroup], named: set[int], ce
     Columns of text are categories, and those `named`, by their places. The groups named in `center` keep the scales of
     their numbers. Raises ConfigError for unknown names in `center`, and DataError for a category with one level.
     """
-    if unknown := [name for name in center if name not in (group.name for group in groups)]:
-        raise _refusal(f"there is no group {unknown[0][:80]!r}", "center",
-                       f"the groups are {_listed(group.name for group in groups)}")
+    require_groups(center, groups, "method.center")
     owner = {place: number for number, group in enumerate(groups) for place in group.columns}
     questions = np.array(sorted({*data.categories, *named} & owner.keys()), dtype=np.int64)
     texts = {at: data.categories[place] for at, place in enumerate(questions.tolist()) if place in data.categories}

@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.types import Array, Indices
+from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.check import EPS, Check, ratio
 from mlcli.base.values.inputs import Features
 from mlcli.certify.subject import max_abs
@@ -110,7 +110,8 @@ def weights_in(model: Model, count: int) -> Array:
     return weights if len(weights) == count else np.full(count, np.nan)
 
 
-def weights_error(blocks: Sequence[Array], norms: Array, stated: Array, active: Array, norm: Norm) -> tuple[float, str]:
+def weights_error(blocks: Sequence[Array], norms: Array, stated: Array, active: AnyArray, norm: Norm,
+                  ) -> tuple[float, str]:
     """Return how far the stated weights (g) of kernels are from those of the method, and what these are."""
     if norm != "frobenius":
         return max_abs(stated - active), "the weight of a group is one, and that of a supplementary one zero"

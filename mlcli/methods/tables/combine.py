@@ -143,7 +143,7 @@ class TablesMethod(Method):
 
     def named_categories(self, columns: Sequence[str]) -> set[int]:
         """Return the places of columns (d) of numbers that are categories; raises ConfigError."""
-        return named_columns(self.categories, columns, "categories")
+        return named_columns(self.categories, columns, "method.categories")
 
     def blocks(self, data: Features) -> Blocks:
         """Return the groups of the data's columns; raises ConfigError and DataError."""
@@ -288,20 +288,22 @@ class TablesComposition(Composition[Model]):
         directions, coordinates = directions * signs, coordinates * signs
         spectrum = Spectrum.of_values(found.eigenvalues, found.total, complete=True)
         values = np.pad(found.eigenvalues, (0, max(count - len(found.eigenvalues), 0)))[:count]
-        plain = blocks.unweighted(data.values)
-        says = group_results(plain, places_of(blocks), coordinates, values, norms=norms, weights=weights,
-                             compared=self.compared, partial=method.places_partial)
-        names = tuple(group.name for group in groups)
-        widths = np.array([len(group.columns) for group in groups], dtype=np.int64)
+        plain, units = blocks.unweighted(data.values), unit_vectors(coordinates, values)
+        applied = np.array([apply_kernel(plain[:, place], units) for place in places_of(blocks)])
+        says = describe_groups(
+            applied / norms[:, None, None], coordinates, values, compared=self.compared, norms=norms, weights=weights,
+            groups=[(group.name, group.active, len(group.columns)) for group in groups],
+            partial=method.places_partial)
         return Model(
-            embedding=coordinates, spectrum=spectrum,
+            embedding=coordinates, spectrum=spectrum, groups=says, fit=figures_of(says),
             projector=Projector(OfTables(blocks), uncentered(rows.shape[1]), directions),
-            loadings=Loadings(column_loadings(plain, blocks, coordinates, values), column_names(data, blocks), power=0),
-            groups=TableGroups(names=names, active=np.array([group.active for group in groups]), widths=widths,
-                               eigenvalues=self.compared.eigenvalues, weights=weights, **says),
-            fit={"groups": len(groups),
-                 "weights": Quantity(weights, names=names),
-                 "first_eigenvalues": Quantity(self.compared.eigenvalues, names=names)})
+            loadings=Loadings(column_loadings(plain, blocks, coordinates, values), column_names(data, blocks), power=0))
+
+
+def figures_of(groups: TableGroups) -> dict[str, Any]:
+    """Return the figures of a fit to groups: their number, weights, and first eigenvalues."""
+    return {"groups": len(groups.names), "weights": Quantity(groups.weights, names=groups.names),
+            "first_eigenvalues": Quantity(groups.eigenvalues, names=groups.names)}
 
 
 def places_of(blocks: Blocks) -> list[Indices]:
@@ -329,28 +331,35 @@ def column_loadings(plain: Array, blocks: Blocks, coordinates: Array, values: Ar
                       shared[count:] / np.sqrt(blocks.masses)[:, None]])
 
 
-def group_results(plain: Array, places: Sequence[Indices], coordinates: Array, values: Array, *, norms: Array,
-                  weights: Array, compared: TableProducts, partial: bool) -> dict[str, Array | None]:
-    """Return what each group says about the axes, as fields of `TableGroups`.
+def unit_vectors(coordinates: Array, values: Array) -> Array:
+    """Return coordinates (n x p) of variances λ (p) as vectors of length one; zeros on an axis without extent."""
+    return np.asarray(coordinates / np.sqrt(np.where(values > 0, values, 1.0) * max(len(coordinates), 1)))
 
-    `plain` are represented rows without factors (n x c), `coordinates` (n x p) those of rows with variances `values`
-    (p), `norms` and `weights` those of the kernels (g). A group places the rows at F_g = √n W K_g u / √λ, whose mean
+
+def apply_kernel(block: Array, vectors: Array) -> Array:
+    """Return K u (n x p) of vectors u (n x p) for K = Z Z' / n, with Z a block of columns (n x c)."""
+    return np.asarray(block @ (block.T @ vectors) / max(len(block), 1))
+
+
+def describe_groups(applied: Array, coordinates: Array, values: Array, *, compared: TableProducts, norms: Array,
+                    weights: Array, groups: Sequence[tuple[str, bool, int]], partial: bool) -> TableGroups:
+    """Return what each group, with its name, whether it is active, and its columns, says about the axes.
+
+    `applied` are K u / s (g x n x p) for the unit vectors u of the axes, the kernels K and their norms s; `coordinates`
+    (n x p) are those of rows, with variances `values` (p). A group places the rows at √n W K u / (s √λ), whose mean
     with the weights w / W is F, W being the sum of all weights (Escofier and Pagès, 1994; Abdi et al., 2012).
     """
-    size, total = max(len(plain), 1), float(weights.sum())
-    drawn = np.where(values > 0, values, 1.0)
-    units = coordinates / np.sqrt(drawn * size)
-    whole = np.zeros((len(places), len(plain), coordinates.shape[1]))
-    for number, place in enumerate(places):
-        block = plain[:, place]
-        whole[number] = block @ (block.T @ units) / (size * norms[number])
-    own = np.einsum("gnp,np->gp", whole, units)
-    spread = np.sqrt(np.sum(whole**2, axis=1))
-    correlations = own / np.where(spread > 0, spread, 1.0)
+    size, units = max(len(coordinates), 1), unit_vectors(coordinates, values)
+    own = np.einsum("gnp,np->gp", applied, units)
+    spread = np.sqrt(np.sum(applied**2, axis=1))
     scaled = compared.products / np.outer(norms, norms)
     first = float(values[0]) if len(values) and values[0] > 0 else 1.0  # else there are no axes
     summed = scaled @ weights / first
     last = float(weights @ scaled @ weights) / first**2
-    products = np.block([[scaled, summed[:, None]], [summed[None, :], np.array([[last]])]])
-    return {"products": products, "coordinates": own, "correlations": correlations,
-            "partial": whole * (total * np.sqrt(size) / np.sqrt(drawn)) if partial else None}
+    stretch = float(weights.sum()) * np.sqrt(size) / np.sqrt(np.where(values > 0, values, 1.0))
+    names, active, widths = zip(*groups, strict=True)
+    return TableGroups(
+        names=names, active=np.array(active), widths=np.array(widths, dtype=np.int64), weights=weights,
+        eigenvalues=compared.eigenvalues, coordinates=own, correlations=own / np.where(spread > 0, spread, 1.0),
+        products=np.block([[scaled, summed[:, None]], [summed[None, :], np.array([[last]])]]),
+        partial=applied * stretch if partial else None)

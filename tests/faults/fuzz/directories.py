@@ -47,6 +47,10 @@ RUNS = {  # the arguments of `embed`: a file of samples, which also holds new po
     "lpp": ("us_arrests.csv", "-m", "lpp", "-k", "6"), "lltsa": ("us_arrests.csv", "-m", "lltsa", "-k", "8"),
     "nmf": ("us_arrests.csv", "-m", "nmf"), "random": ("us_arrests.csv", "-m", "random"),
     "ca": ("hair_eye.csv", "-m", "ca"), "mca": ("students.csv", "-m", "mca"),
+    "mfa": ("iris.csv", "-m", "mfa", "--contributions", "--groups", "sepal=Sepal.Length:Sepal.Width", "--groups",
+            "rest=Petal.Length:Species"), "famd": ("iris.csv", "-m", "famd"),
+    "statis": ("us_arrests.csv", "-m", "statis", "--groups", "first=Murder,Assault", "--groups",
+               "second=UrbanPop,Rape"),
     "gib": ("us_arrests.csv", "-m", "gib", "--columns", "Murder,Assault", "--set",
             f"input.view={{path: {SAMPLES / 'us_arrests.csv'}, columns: [UrbanPop, Rape]}}"),
     "rda": ("us_arrests.csv", "-m", "rda", "--set", f"input.view={{path: {SAMPLES / 'us_arrests.csv'}, "

@@ -22,10 +22,13 @@ SCHEMA = ROOT / "configs" / "mlcli.schema.json"
 ALWAYS = {"config.yaml", "run.json", "spectrum.csv", "scree.svg", "scatter.svg", "report.html", "quality.json",
           "shepard.csv", "certificate.json", "dimension.json", "dimension.csv", "model.json", "model.npz"}
 STRESS = {"stress.csv", "disparities.csv"}  # of layouts by stress
+TABLES = {"groups.csv", "groups_axes.csv", "groups_rv.csv"}  # of methods of several tables
 # what methods and examples write besides
 MORE = {"pca": {"loadings.csv"}, "ppca": {"loadings.csv"}, "fa": {"loadings.csv", "trace.csv"},
         "fa-survey": {"items.csv", "reliability.json"},
         "sde": {"trace.csv"}, "ppca-missing": {"trace.csv", "posterior.csv"}, "lda": {"loadings.csv", "classes.csv"},
+        "mfa": {"loadings.csv", *TABLES, "partial.csv", "contributions.csv", "contributions_columns.csv"},
+        "famd": {"loadings.csv", *TABLES}, "statis": {"loadings.csv", *TABLES, "partial.csv"},
         "ca": {"loadings.csv"}, "mca": {"loadings.csv"}, "cca": {"loadings.csv"}, "rda": {"loadings.csv"},
         "dbrda": {"loadings.csv"}, "ibfa": {"loadings.csv", "private.csv"},
         "gib": {"loadings.csv", "information.csv"}, "bilinear": {"loadings.csv"}, "sfa": {"loadings.csv"},

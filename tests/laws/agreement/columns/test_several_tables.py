@@ -1,4 +1,4 @@
-"""Methods of several tables against FactoMineR's MFA and FAMD and ade4's statis, and contributions against FactoMineR."""
+"""Methods of several tables against FactoMineR's MFA and FAMD and ade4's statis; contributions against FactoMineR."""
 
 import csv
 from functools import cache
@@ -14,6 +14,7 @@ from mlcli.findings.contributions import ratios, shares_of
 from mlcli.methods import METHODS, Model
 from tests.laws.agreement.columns.test_correspondence import SITES, answers
 from tests.laws.agreement.tables import TABLES, aligned, column, read
+from tests.support import features
 
 CLOSE = 1e-10  # of the largest number of a table, as the issue asks
 APART = [0, 4]  # the wines that are supplementary in MFA
@@ -150,7 +151,7 @@ def test_statis_is_that_of_ade4_but_for_weights_that_add_up_to_one() -> None:
 
 
 SETS = {"pca": lambda: columns_of(wines(), slice(2, 7)), "mca": answers,
-        "ca": lambda: Features(SITES, [str(row) for row in range(len(SITES))], [str(at) for at in range(SITES.shape[1])])}
+        "ca": lambda: features(SITES)}
 
 
 @pytest.mark.parametrize("method", SETS)

@@ -1,0 +1,138 @@
+"""Methods of several tables whose axes, weights or groups are not those of their table fail."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mlcli.base.types import Array
+from mlcli.base.values.compute import Compute
+from mlcli.methods import METHODS, Model
+from tests.support import checks_of, features
+
+RANDOM = np.random.default_rng(4)
+POINTS = np.hstack([RANDOM.standard_normal((40, 6)) * [1, 5, 0.1, 1e6, 3, 1], RANDOM.integers(0, 3, (40, 2))])
+OPTIONS: dict[str, dict[str, Any]] = {
+    "mfa": {"groups": ["first=x1:x3", "second=x4,x5,x7", "third=x6,x8"], "supplementary": ["third"]},
+    "statis": {"groups": ["first=x1:x3", "second=x4,x5,x7", "third=x6,x8"]}, "famd": {}}
+
+
+@cache
+def fitted(name: str) -> tuple[Any, Any, Model]:
+    method = METHODS[name](categories=["x7", "x8"], **OPTIONS[name]).resolve(features(POINTS))
+    return method, method.with_metric(features(POINTS)), method.fit(features(POINTS), Compute())
+
+
+def failed(name: str, model: Model) -> set[str]:
+    method, data, _ = fitted(name)
+    return {check.name for check in checks_of(method, data, model) if check.verdict == "fail"}
+
+
+def turned(matrix: Array) -> Callable[[Model], Model]:
+    """The model on other axes of the same plane (p x p)."""
+    def changed(model: Model) -> Model:
+        projector: Any = model.projector
+        return replace(model, embedding=model.embedding @ matrix,
+                       projector=replace(projector, axes=projector.axes @ matrix))
+    return changed
+
+
+def of_groups(**changes: Callable[[Any], Any]) -> Callable[[Model], Model]:
+    def changed(model: Model) -> Model:
+        groups: Any = model.groups
+        return replace(model, groups=replace(groups, **{
+            name: change(getattr(groups, name)) for name, change in changes.items()}))
+    return changed
+
+
+def of_values(change: Callable[[Array], Array]) -> Callable[[Model], Model]:
+    def changed(model: Model) -> Model:
+        spectrum: Any = model.spectrum
+        values = change(spectrum.solved.copy())
+        return replace(model, spectrum=replace(spectrum, solved=values, solved_trace=float(values.sum())))
+    return changed
+
+
+def moved_row(model: Model) -> Model:
+    embedding = model.embedding.copy()
+    embedding[7, 1] += 1e-8
+    return replace(model, embedding=embedding)
+
+
+def other_loading(model: Model) -> Model:
+    loadings: Any = model.loadings
+    values = loadings.values.copy()
+    values[-1, 0] += 1e-8
+    return replace(model, loadings=replace(loadings, values=values))
+
+
+def heavier(weights: Array) -> Array:
+    weights = weights.copy()
+    weights[0] += 1e-8
+    return weights
+
+
+def bumped(values: Array) -> Array:
+    values = values.copy()
+    values.flat[0] += 1e-8
+    return values
+
+
+TURN = np.array([[np.cos(1e-6), -np.sin(1e-6)], [np.sin(1e-6), np.cos(1e-6)]])
+LIES: dict[str, tuple[Callable[[Model], Model], set[str]]] = {
+    "rotated": (turned(TURN), {"axes"}), "stretched": (turned(np.diag([1.0, 1 + 1e-8])), {"inertias"}),
+    "a larger eigenvalue": (of_values(lambda values: values * (1 + 1e-8)), {"axes", "inertias", "total inertia"}),
+    "an axis left out": (of_values(lambda values: np.delete(values, 1)), {"axes", "inertias", "total inertia"}),
+    "the last axis left out": (of_values(lambda values: values[:-1]), {"total inertia"}),
+    "a row": (moved_row, {"axes"}), "a loading": (other_loading, {"loadings"}),
+    "a weight": (of_groups(weights=heavier), {"weights", "axes"}),
+    "a coordinate of a group": (of_groups(coordinates=bumped), {"group coordinates"}),
+    "a product of kernels": (of_groups(products=bumped), {"group products"})}
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+@pytest.mark.parametrize("lie", LIES)
+def test_lies_are_seen(name: str, lie: str) -> None:
+    change, seen = LIES[lie]
+    assert not failed(name, fitted(name)[2])
+    assert seen <= failed(name, change(fitted(name)[2]))
+
+
+@pytest.mark.parametrize("name", ["mfa", "statis"])
+def test_partial_points_are_computed_again(name: str) -> None:
+    assert failed(name, of_groups(partial=bumped)(fitted(name)[2])) == {"partial points"}
+
+
+def test_kernels_that_are_not_divided_by_their_norm_are_no_mfa() -> None:
+    """A principal component analysis of all columns: its own equations hold, those of the groups do not."""
+    method, data, model = fitted("mfa")
+    metric = model.projector.similarity.metric
+    plain = metric.with_factors(np.array([1.0, 1.0, 0.0]))
+    rows = plain.represent(data.values)
+    _, sizes, right = np.linalg.svd(rows / np.sqrt(len(rows)), full_matrices=False)
+    projector: Any = model.projector
+    other = replace(model, embedding=rows @ right[:2].T, loadings=None, groups=None, projector=replace(
+        projector, axes=right[:2].T, similarity=replace(projector.similarity, metric=plain)), spectrum=replace(
+        model.spectrum, solved=sizes**2, solved_trace=float((sizes**2).sum())))
+    assert {"axes", "total inertia"} <= failed("mfa", other)
+    assert method.name == "mfa"
+
+
+HOSTILE = {"huge": POINTS * np.array([*[1e300] * 6, 1, 1]), "tiny": POINTS * np.array([*[1e-290] * 6, 1, 1]),
+           "of all sizes": POINTS * np.array([1e-300, 1e300, 1, 1e-9, 1e200, 7, 1, 1]),
+           "far from zero": POINTS + np.array([*[1e7] * 6, 0, 0]), "wide": POINTS[:6],
+           "equal": np.repeat(POINTS[:4], 9, axis=0), "an outlier": np.vstack([POINTS, [[*[1e9] * 6, 0, 1]]])}
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+@pytest.mark.parametrize("table", HOSTILE)
+def test_hostile_tables_pass(name: str, table: str) -> None:
+    data = features(HOSTILE[table])
+    method = METHODS[name](categories=["x7", "x8"], **OPTIONS[name]).resolve(data)
+    model = method.fit(data, Compute())
+    assert np.isfinite(model.embedding).all()
+    assert [check for check in checks_of(method, method.with_metric(data), model)
+            if check.verdict in ("warn", "fail")] == []
