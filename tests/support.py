@@ -1,6 +1,6 @@
 """Short ways to make inputs and fit methods in tests."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -22,6 +22,7 @@ from mlcli.base.values.inputs import (
     Labeled,
     Similarities,
     TwoViews,
+    ViewedDissimilarities,
 )
 from mlcli.base.values.signs import leading_signs
 from mlcli.certify.subject import Plan
@@ -60,6 +61,17 @@ def dissimilarities(values: Any) -> Dissimilarities:
 def similarities(values: Any) -> Similarities:
     values = np.asarray(values, dtype=float)
     return Similarities(values, names(len(values)))
+
+
+def matrices(values: Sequence[Any]) -> ViewedDissimilarities:
+    """Several matrices of dissimilarities (n x n) of the same points, the further ones as views with names."""
+    first, *others = (np.asarray(one, dtype=float) for one in values)
+    view: Features | None = None
+    for other in reversed(others):
+        own = Features(other, names(len(other)), names(len(other)))
+        view = own if view is None else TwoViews(own.values, own.ids, own.columns, view)
+    assert view is not None
+    return ViewedDissimilarities(first, names(len(first)), view)
 
 
 def paired(*kinds: Collection[Any]) -> list[Any]:

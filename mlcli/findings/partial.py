@@ -62,7 +62,7 @@ class PartialFinding(Finding["CsvColumns"]):
         own = run.embedding.values[rows, :2]
         ids = [f"{run.embedding.ids[row]} by {name}" for name in names for row in rows.tolist()]
         colors = coloring("group", [name for name in names for _ in rows])
-        drawn = scatter(Points(placed, ids, colors, len(placed), axes=run.axes), "Partial points",
+        drawn = scatter(Points(placed, ids, colors, len(placed), axes=run.axis_names(axes)), "Partial points",
                         DrawnEdges(np.hstack([np.tile(own, (len(names), 1)), placed]), len(placed)))
         said = ("Each row lies at the weighted mean of its partial points: where each group alone would place it. Long "
                 "lines belong to rows on which the groups disagree (partial.csv).")

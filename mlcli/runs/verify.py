@@ -16,7 +16,7 @@ from mlcli.base.values.scaling import Unit
 from mlcli.config.build import fingerprint
 from mlcli.config.run_config import RunConfig
 from mlcli.core.model import Loadings
-from mlcli.core.similarities.projector import Projector, require_projector
+from mlcli.core.similarities.projector import Projector
 from mlcli.data.options.input import Input
 from mlcli.data.prepare.prepare import remaining_rows
 from mlcli.data.read.table import read
@@ -165,8 +165,9 @@ def parent_state(path: str, facts: Mapping[str, Any]) -> str:
 def expected_rows(config: RunConfig, manifest: dict[str, Any], stored: dict[str, Any]) -> int | None:
     """Return the number of rows of loadings.csv, as far as the other files tell; None where they do not."""
     own, views = len(stored["preparation"].names) or int(manifest["input"]["columns"]), stored["views"]
-    if config.method.domain == "answers" or config.method.loads == "levels":  # one for each category
-        own = len(require_projector(stored["projector"]).axes)
+    projector = stored["projector"]
+    if (config.method.domain == "answers" or config.method.loads == "levels") and isinstance(projector, Projector):
+        own = len(projector.axes)  # one for each category
     if config.method.loads in ("columns", "levels"):
         return own
     if config.method.loads == "views":

@@ -195,12 +195,24 @@ def blocks_of(data: Features, groups: Sequence[ColumnGroup], named: set[int], ce
     scales = np.array(deviations)
     for number, group in enumerate(groups):
         if group.name in center:
-            own = owners == number
-            scales[own] = np.ldexp(1.0, exponents[own].max(initial=exponents.min(initial=0)) - exponents[own])
+            scales[owners == number] = np.ldexp(1.0, unit_of(group, others, exponents, questions) - exponents[
+                owners == number])
     of_levels = np.repeat([owner[place] for place in questions.tolist()], answers.counts).astype(np.int64)
     return Blocks(numbers=others[varies], exponents=exponents[varies], means=means[varies], scales=scales[varies],
                   questions=questions, answers=answers, groups=np.concatenate([owners[varies], of_levels]),
                   factors=np.array([float(group.active) for group in groups]))
+
+
+def unit_of(group: ColumnGroup, numbers: Indices, exponents: Indices, questions: Indices) -> int:
+    """Return the exponent of the power of two in which a group that keeps its scales is measured.
+
+    That is of the largest of its columns of numbers, with these exponents, or zero beside columns of categories, which
+    have no unit.
+    """
+    if np.isin(group.columns, questions).any():
+        return 0
+    held = exponents[np.isin(numbers, group.columns)]
+    return int(held.max()) if len(held) else 0
 
 
 def note_unused(data: Features, groups: Sequence[ColumnGroup], blocks: Blocks) -> None:

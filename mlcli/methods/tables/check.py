@@ -8,7 +8,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.check import EPS, Check, ratio
-from mlcli.base.values.inputs import Features
+from mlcli.base.values.inputs import Features, ViewedDissimilarities
 from mlcli.certify.subject import max_abs
 from mlcli.core.model import Loadings, Model, TableGroups
 from mlcli.methods.tables.blocks import LEAST, ColumnGroup
@@ -30,12 +30,14 @@ class Standard:
            unscaled: Collection[str]) -> "Standard":
         """Return the columns of a table by their definition."""
         owner = {place: number for number, group in enumerate(groups) for place in group.columns}
-        reach = {number: max(max_abs(data.values[:, [place for place in group.columns if place not in (
-            *named, *data.categories)]]), np.finfo(float).tiny) for number, group in enumerate(groups)}
+        coded = {*named, *data.categories}
+        reach = {number: 1.0 if coded & {*group.columns} else max(max_abs(data.values[:, list(group.columns)]),
+                                                                np.finfo(float).tiny)
+                 for number, group in enumerate(groups)}
         numbers, levels, growth = list[tuple[Array, int, float]](), list[tuple[Array, int, float]](), 1.0
         for place in sorted(owner):
             column = data.values[:, place]
-            if place in named or place in data.categories:
+            if place in coded:
                 for level in np.unique(column):
                     there = column == level
                     share = float(there.mean())
@@ -50,7 +52,7 @@ class Standard:
                 continue
             growth = max(growth, 1 / deviation)
             kept = groups[owner[place]].name in unscaled
-            scaled = moved * (largest / reach[owner[place]]) if kept else moved / deviation
+            scaled = moved * (largest / reach[owner[place]]) if kept else moved / deviation  # in the group's unit
             numbers.append((scaled, owner[place], np.nan))
         every = [*numbers, *levels]
         values = np.array([column for column, _, _ in every]).reshape(len(every), len(data.values)).T
@@ -62,44 +64,106 @@ class Standard:
         return np.asarray(self.values[:, self.owners == number] / np.sqrt(max(len(self.values), 1)))
 
 
-def norm_of(block: Array, norm: Norm) -> float:
-    """Return the norm of the kernel of a block (n x c); one for a kernel of zeros."""
-    if norm == "none":
-        return 1.0
-    sizes = np.linalg.svd(block, compute_uv=False) ** 2
-    found = float(sizes.max(initial=0.0) if norm == "eigenvalue" else np.sqrt(np.sum(sizes**2)))
-    return found if found > 0 else 1.0
+@frozen
+class Kernels:
+    """The kernels of several tables, as blocks Z of Z Z', or as matrices."""
+
+    blocks: Sequence[Array]  # n x c, or n x n
+    square: bool  # whether they are matrices
+
+    def apply(self, number: int, vectors: Array) -> Array:
+        """Return K u (n x p) of vectors u (n x p)."""
+        block = self.blocks[number]
+        return np.asarray(block @ vectors if self.square else block @ (block.T @ vectors))
+
+    def product(self, one: int, other: int) -> float:
+        """Return the trace of the product of two kernels."""
+        left, right = self.blocks[one], self.blocks[other]
+        return float(np.sum(left * right) if self.square else np.sum((left.T @ right) ** 2))
+
+    def trace(self, number: int) -> float:
+        """Return the trace of a kernel."""
+        block = self.blocks[number]
+        return float(np.trace(block) if self.square else np.sum(block**2))
+
+    @property
+    def products(self) -> Array:
+        """The traces of all products (g x g)."""
+        numbers = range(len(self.blocks))
+        return np.array([[self.product(one, other) for other in numbers] for one in numbers])
+
+    def norms(self, norm: Norm) -> Array:
+        """Return the norms of the kernels (g); one for a kernel of zeros."""
+        if norm == "none":
+            return np.ones(len(self.blocks))
+        sizes = [np.linalg.eigvalsh(block) if self.square else np.linalg.svd(block, compute_uv=False) ** 2
+                 for block in self.blocks]
+        found = np.array([some.max(initial=0.0) if norm == "eigenvalue" else np.sqrt(np.sum(some**2))
+                          for some in sizes])
+        return np.where(found > 0, found, 1.0)
 
 
 def table_checks(data: Features, model: Model, groups: Sequence[ColumnGroup], named: Collection[int], *,
-                 unscaled: Collection[str], norm: Norm) -> Iterator[Check]:
-    """Check the axes of a sum of kernels, its weights, and what each group says about them, against the table."""
+                 unscaled: Collection[str], norm: Norm, averaged: bool) -> Iterator[Check]:
+    """Check the axes of a sum of kernels, its weights, and what each group says about them, against the table.
+
+    Weights are `averaged` where they are those of RV coefficients.
+    """
     standard = Standard.of(data, groups, named, unscaled)
-    blocks = [standard.of_group(number) for number in range(len(groups))]
-    norms, active = np.array([norm_of(block, norm) for block in blocks]), np.array([group.active for group in groups])
-    coordinates, size = model.embedding, max(len(model.embedding), 1)
-    values = np.pad(model.ranks.solved, (0, coordinates.shape[1]))[: coordinates.shape[1]]
-    rounding = EPS * max(size, len(standard.owners), 10) * standard.growth
-    stated = model.groups.weights if model.groups is not None else weights_in(model, len(groups))
-    wrong, how = weights_error(blocks, norms, stated, active, norm)
-    yield ratio("weights", wrong, rounding * len(groups), how)
-    factors = np.sqrt(stated / norms)
-    rows = np.hstack([block * factor for block, factor in zip(blocks, factors, strict=True)])
+    kernels = Kernels([standard.of_group(number) for number in range(len(groups))], square=False)
+    active = np.array([group.active for group in groups])
+    rounding = EPS * max(len(data.values), len(standard.owners), 10) * standard.growth
+    yield from kernel_checks(kernels, model, active, rounding, norm=norm, averaged=averaged)
+    if model.loadings is not None:
+        yield loadings_check(standard, model.embedding, values_of(model), model.loadings, rounding)
+
+
+def matrix_checks(data: ViewedDissimilarities, model: Model, norm: Norm) -> Iterator[Check]:
+    """Check the axes of a sum of the inner products of dissimilarities, its weights, and what each matrix says."""
+    names, size = [str(name) for name in data.ids], max(len(data.values), 1)
+    kernels = []
+    for view in data.views:
+        values, columns = np.asarray(view.values), [str(name) for name in getattr(view, "columns", names)]
+        if {*columns} == {*names}:
+            values = values[:, [columns.index(name) for name in names]]
+        values = values / (max_abs(values) or 1.0)
+        centered = np.eye(size) - 1 / size
+        kernels.append(centered @ (values**2 / (-2 * size)) @ centered)
+    scaled = [kernel / (max_abs(kernel) or 1.0) for kernel in kernels]
+    yield from kernel_checks(Kernels([(kernel + kernel.T) / 2 for kernel in scaled], square=True), model,
+                             np.ones(len(kernels), dtype=bool), EPS * 10 * size, norm=norm, averaged=True)
+
+
+def values_of(model: Model) -> Array:
+    """Return the eigenvalues of the axes (p), zero on one without extent."""
+    count = model.embedding.shape[1]
+    return np.maximum(np.pad(model.ranks.solved, (0, count))[:count], 0.0)
+
+
+def kernel_checks(kernels: Kernels, model: Model, active: AnyArray, rounding: float, *, norm: Norm,
+                  averaged: bool) -> Iterator[Check]:
+    """Check axes, weights and what each table says against the kernels of the tables."""
+    norms, coordinates, values = kernels.norms(norm), model.embedding, values_of(model)
+    size, numbers = max(len(coordinates), 1), range(len(active))
+    stated = model.groups.weights if model.groups is not None else weights_in(model, len(active))
+    products = kernels.products
+    wrong, how = weights_error(products, stated, active, averaged=averaged)
+    yield ratio("weights", wrong, rounding * len(active), how)
     top = float(values.max(initial=0.0))
     yield ratio("centering", max_abs(coordinates.mean(axis=0)), rounding * np.sqrt(top or 1.0),
                 "the mean of every axis is zero")
-    yield ratio("axes", max_abs(rows @ (rows.T @ coordinates) - coordinates * values),
+    moved = np.array([kernels.apply(number, coordinates) / norms[number] for number in numbers])
+    yield ratio("axes", max_abs(np.tensordot(stated, moved, axes=1) - coordinates * values),
                 rounding * (top + 1) * max(max_abs(coordinates), EPS),
-                "K F = F Λ for the sum K of the groups' kernels, each over its norm and times its weight")
+                "K F = F Λ for the sum K of the tables' kernels, each over its norm and times its weight")
     yield ratio("inertias", max_abs(coordinates.T @ coordinates / size - np.diag(values)), rounding * (top + EPS),
                 "axes are uncorrelated, and their variances are the eigenvalues")
-    whole = float(np.sum(rows**2))
-    yield ratio("total inertia", abs(whole - model.ranks.solved_trace), rounding * (whole + EPS),
+    whole = float(sum(kernels.trace(number) * stated[number] / norms[number] for number in numbers))
+    yield ratio("total inertia", abs(whole - model.ranks.solved_trace), rounding * (abs(whole) + EPS),
                 "the eigenvalues add up to the trace of the sum")
-    if model.loadings is not None:
-        yield loadings_check(standard, coordinates, values, model.loadings, rounding)
     if model.groups is not None:
-        yield from group_checks(blocks, norms, coordinates, values, model.groups, rounding)
+        yield from group_checks(moved, products / np.outer(norms, norms), coordinates, values, groups=model.groups,
+                                rounding=rounding)
 
 
 def weights_in(model: Model, count: int) -> Array:
@@ -110,14 +174,12 @@ def weights_in(model: Model, count: int) -> Array:
     return weights if len(weights) == count else np.full(count, np.nan)
 
 
-def weights_error(blocks: Sequence[Array], norms: Array, stated: Array, active: AnyArray, norm: Norm,
-                  ) -> tuple[float, str]:
-    """Return how far the stated weights (g) of kernels are from those of the method, and what these are."""
-    if norm != "frobenius":
+def weights_error(products: Array, stated: Array, active: AnyArray, *, averaged: bool) -> tuple[float, str]:
+    """Return how far stated weights (g) are from those of the method, by traces of products of kernels (g x g)."""
+    if not averaged:
         return max_abs(stated - active), "the weight of a group is one, and that of a supplementary one zero"
-    cosines = np.array([[np.sum((one.T @ other) ** 2) for other in blocks] for one in blocks])
-    cosines = cosines / np.outer(norms, norms)
-    among = cosines[np.ix_(active, active)]
+    roots = np.sqrt(np.diag(products))
+    among = (products / np.outer(roots, roots))[np.ix_(active, active)]
     own = stated[active]
     largest = float(own @ among @ own) / max(float(own @ own), EPS)
     apart = max(max_abs(among @ own - largest * own), abs(float(stated.sum()) - 1), max_abs(stated[~active]),
@@ -139,13 +201,15 @@ def loadings_check(standard: Standard, coordinates: Array, values: Array, loadin
                  "loadings are correlations of numbers with the axes, and means of the rows of each category")
 
 
-def group_checks(blocks: Sequence[Array], norms: Array, coordinates: Array, values: Array, groups: TableGroups,
+def group_checks(moved: Array, products: Array, coordinates: Array, values: Array, *, groups: TableGroups,
                  rounding: float) -> Iterator[Check]:
-    """Check what each group says about the axes: contributions, RV coefficients, and partial points."""
+    """Check what each group says about the axes: contributions, RV coefficients, and partial points.
+
+    `moved` are K F of each table's kernel over its norm (g x n x p), `products` the traces of their products (g x g).
+    """
     drawn, size = values > 0, max(len(coordinates), 1)
-    units = coordinates / np.sqrt(np.where(drawn, values, 1.0) * size)
-    moved = [block @ (block.T @ units) / norm for block, norm in zip(blocks, norms, strict=True)]
-    own = np.array([np.sum(units * some, axis=0) for some in moved])
+    variances = np.where(drawn, values, 1.0)
+    own = np.einsum("gnp,np->gp", moved, coordinates) / (variances * size)
     growth = 1 + max_abs(own)
     least = float(values[drawn].min(initial=1.0)) / max(float(values.max(initial=1.0)), EPS)
     spread = 1 / max(least, EPS)
@@ -154,14 +218,12 @@ def group_checks(blocks: Sequence[Array], norms: Array, coordinates: Array, valu
     yield ratio("group contributions", max_abs((groups.coordinates * groups.weights[:, None]).sum(axis=0) - values),
                 rounding * growth * spread * max(float(groups.weights.sum()), 1.0),
                 "the groups' coordinates, times their weights, add up to the eigenvalues")
-    products = np.array([[np.sum((one.T @ other) ** 2) for other in blocks] for one in blocks])
-    products = products / np.outer(norms, norms)
     yield ratio("group products", max_abs(groups.products[:-1, :-1] - products), rounding * (1 + max_abs(products)),
                 "traces of products of the groups' kernels")
     if groups.partial is not None:
         total = float(groups.weights.sum())
         mean = np.tensordot(groups.weights / total, groups.partial, axes=1)
-        placed = np.array([some * total * np.sqrt(size) / np.sqrt(np.where(drawn, values, 1.0)) for some in moved])
+        placed = moved * (total / variances)
         scale = rounding * spread * (1 + max_abs(placed))
         yield ratio("partial points", max(max_abs(mean - coordinates * drawn), max_abs(groups.partial - placed)), scale,
                     "a row lies at the weighted mean of its partial points, which each group's kernel places")

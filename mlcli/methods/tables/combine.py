@@ -19,7 +19,7 @@ from mlcli.base.stored import result
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.check import EPS, Check
 from mlcli.base.values.compute import Compute
-from mlcli.base.values.inputs import Features, Input
+from mlcli.base.values.inputs import Features, Given, Input
 from mlcli.base.values.options import option
 from mlcli.base.values.quantity import Quantity
 from mlcli.base.values.signs import leading_signs
@@ -43,6 +43,7 @@ from mlcli.methods.tables.blocks import (
     named_columns,
     note_unused,
     require_variation,
+    unit_of,
 )
 from mlcli.methods.tables.check import Norm, table_checks
 
@@ -61,6 +62,7 @@ class TableProducts:
     def cosines(self) -> Array:
         """The RV coefficients of the tables (g x g)."""
         roots = np.sqrt(np.diag(self.products))
+        roots = np.where(roots > 0, roots, 1.0)
         return np.asarray(self.products / np.outer(roots, roots))
 
 
@@ -103,7 +105,7 @@ def combined_axes(rows: Array) -> CombinedAxes:
 class TablesMethod(Method):
     """The base of methods of several tables, which are groups of columns."""
 
-    accepts: ClassVar = (Features,)
+    accepts: ClassVar[tuple[type[Given], ...]] = (Features,)
     judged_by: ClassVar = "inertia"
     powers: ClassVar = Powers(coordinates=0, spectrum=0)
     decodes: ClassVar = None
@@ -112,7 +114,7 @@ class TablesMethod(Method):
     loads: ClassVar = "levels"
     unit_free: ClassVar = True
     can_resample: ClassVar = False
-    norm: ClassVar[Norm]  # of a kernel
+    averaged: ClassVar[bool] = False  # whether weights are those of the RV coefficients
     places_partial: ClassVar[bool] = True  # whether rows are placed by each table alone as well
     categories: Names = option((), "Columns of numbers that are categories, as columns of text are: names, or ranges "
                                "first:last (empty: none).")
@@ -134,6 +136,11 @@ class TablesMethod(Method):
 
     def weigh(self, compared: TableProducts, active: AnyArray) -> tuple[Array, Array]:
         """Return the norm of each kernel and its weight in the sum (g, g), of the `active` ones (g)."""
+        raise NotImplementedError
+
+    @property
+    def norm(self) -> Norm:
+        """The norm that a kernel is divided by."""
         raise NotImplementedError
 
     @property
@@ -187,7 +194,7 @@ class TablesMethod(Method):
         """Return the number of axes."""
         return self.limit(data)
 
-    def composition(self, data: Features, compute: Compute, share: float | None = None) -> "TablesComposition":
+    def composition(self, data: Any, compute: Compute, share: float | None = None) -> Composition[Model]:
         """Return the stages: kernels compared, and their sum."""
         return TablesComposition(self, data, compute)
 
@@ -196,7 +203,7 @@ class TablesMethod(Method):
         yield from super().checks(subject)
         data, model = subject.data, subject.model
         yield from table_checks(data, model, self.groups_of(data.columns), self.named_categories(data.columns),
-                                unscaled=self.unscaled_groups, norm=self.norm)
+                                unscaled=self.unscaled_groups, norm=self.norm, averaged=self.averaged)
 
 
 class GroupedMethod(TablesMethod):
@@ -290,8 +297,11 @@ class TablesComposition(Composition[Model]):
         values = np.pad(found.eigenvalues, (0, max(count - len(found.eigenvalues), 0)))[:count]
         plain, units = blocks.unweighted(data.values), unit_vectors(coordinates, values)
         applied = np.array([apply_kernel(plain[:, place], units) for place in places_of(blocks)])
+        powers = [2 * unit_of(group, blocks.numbers, blocks.exponents, blocks.questions)
+                  if group.name in method.unscaled_groups else 0 for group in groups]
         says = describe_groups(
-            applied / norms[:, None, None], coordinates, values, compared=self.compared, norms=norms, weights=weights,
+            applied / norms[:, None, None], coordinates, values, norms=norms, weights=weights, compared=self.compared,
+            eigenvalues=np.ldexp(self.compared.eigenvalues, powers),
             groups=[(group.name, group.active, len(group.columns)) for group in groups],
             partial=method.places_partial)
         return Model(
@@ -342,11 +352,13 @@ def apply_kernel(block: Array, vectors: Array) -> Array:
 
 
 def describe_groups(applied: Array, coordinates: Array, values: Array, *, compared: TableProducts, norms: Array,
-                    weights: Array, groups: Sequence[tuple[str, bool, int]], partial: bool) -> TableGroups:
+                    weights: Array, eigenvalues: Array, groups: Sequence[tuple[str, bool, int]],
+                    partial: bool) -> TableGroups:
     """Return what each group, with its name, whether it is active, and its columns, says about the axes.
 
     `applied` are K u / s (g x n x p) for the unit vectors u of the axes, the kernels K and their norms s; `coordinates`
-    (n x p) are those of rows, with variances `values` (p). A group places the rows at √n W K u / (s √λ), whose mean
+    (n x p) are those of rows, with variances `values` (p), and `eigenvalues` the first ones of the kernels, in the
+    columns' units (g). A group places the rows at √n W K u / (s √λ), whose mean
     with the weights w / W is F, W being the sum of all weights (Escofier and Pagès, 1994; Abdi et al., 2012).
     """
     size, units = max(len(coordinates), 1), unit_vectors(coordinates, values)
@@ -360,6 +372,6 @@ def describe_groups(applied: Array, coordinates: Array, values: Array, *, compar
     names, active, widths = zip(*groups, strict=True)
     return TableGroups(
         names=names, active=np.array(active), widths=np.array(widths, dtype=np.int64), weights=weights,
-        eigenvalues=compared.eigenvalues, coordinates=own, correlations=own / np.where(spread > 0, spread, 1.0),
+        eigenvalues=eigenvalues, coordinates=own, correlations=own / np.where(spread > 0, spread, 1.0),
         products=np.block([[scaled, summed[:, None]], [summed[None, :], np.array([[last]])]]),
         partial=applied * stretch if partial else None)

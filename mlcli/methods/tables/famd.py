@@ -36,7 +36,6 @@ class FAMD(TablesMethod):
     Source: Pagès, 2004; Pagès, "Multiple factor analysis by example using R", 2014 (`FAMD` of FactoMineR).
     """
 
-    norm: ClassVar[Norm] = "none"
     places_partial: ClassVar = False
     variants: ClassVar = (variant("", "rotation"),)
     axis: ClassVar = "FAMD"
@@ -45,6 +44,11 @@ class FAMD(TablesMethod):
     def groups_of(self, columns: Sequence[str]) -> list[ColumnGroup]:
         """Return a group of each column (d)."""
         return [ColumnGroup(name, (place,)) for place, name in enumerate(columns)]
+
+    @property
+    def norm(self) -> Norm:
+        """The norm that a kernel is divided by."""
+        return "none"
 
     def weigh(self, compared: TableProducts, active: AnyArray) -> tuple[Array, Array]:
         """Return norms and weights of one: the kernel of a column has no eigenvalue but zero and one."""

@@ -40,12 +40,16 @@ class MFA(GroupedMethod):
     Source: Escofier and Pagès, 1994; Pagès, "Multiple factor analysis by example using R", 2014 (`MFA` of FactoMineR).
     """
 
-    norm: ClassVar[Norm] = "eigenvalue"
     variants: ClassVar = (
         variant("", "rotation"),
         variant("two groups", "rotation", "columns", groups=["first=x1,x2", "second=x3,x4"]))
     axis: ClassVar = "MFA"
     name: Literal["mfa"] = "mfa"
+
+    @property
+    def norm(self) -> Norm:
+        """The norm that a kernel is divided by."""
+        return "eigenvalue"
 
     def weigh(self, compared: TableProducts, active: AnyArray) -> tuple[Array, Array]:
         """Return the first eigenvalues of the kernels, and weights of one."""

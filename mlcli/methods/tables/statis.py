@@ -1,14 +1,25 @@
 """STATIS."""
 
-from typing import ClassVar, Literal
+from collections.abc import Iterator
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from mlcli.base.stages.composition import Composition
 from mlcli.base.types import AnyArray, Array
+from mlcli.base.values.check import Check
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import Features, Input, Viewed, ViewedDissimilarities
+from mlcli.base.values.options import option
 from mlcli.base.values.signs import leading_signs
+from mlcli.certify.projection import projector_checks
+from mlcli.certify.subject import Subject
 from mlcli.core.linalg import symmetric_eigen
-from mlcli.methods.tables.check import Norm
+from mlcli.core.model import Model
+from mlcli.errors import ConfigError
+from mlcli.methods.tables.check import Norm, matrix_checks
 from mlcli.methods.tables.combine import GroupedMethod, TableProducts
+from mlcli.methods.tables.dissimilarities import DissimilaritiesComposition
 from mlcli.methods.trials import variant
 
 
@@ -28,25 +39,69 @@ class STATIS(GroupedMethod):
     New points: New rows are centered and scaled as the rows of the fit were, and placed along the same directions. A
     category that no row of the fit has is refused.
 
+    Dissimilarities: With `--dissimilarities` each matrix is a table, and every further one is a `--view`. Their kernels
+    are the inner products of classical scaling, as in `mds`; with `--set method.normalization=eigenvalue` this is
+    DISTATIS. Points are matched by their names. New points cannot be placed.
+
     Files: As in `mfa`. The weights are in `groups.csv`; the mean of the partial points with these weights is the row.
+    Of dissimilarities there is no `loadings.csv`, and negative eigenvalues stay in `spectrum.csv` but give no axes.
 
     Source: L'Hermier des Plantes, 1976; Lavit, Escoufier, Sabatier and Traissac, 1994 (`statis` of ade4); Abdi,
-    Williams, Valentin and Bennani-Dosse, 2012.
+    O'Toole, Valentin and Edelman, 2005 (DISTATIS); Abdi, Williams, Valentin and Bennani-Dosse, 2012.
     """
 
-    norm: ClassVar[Norm] = "frobenius"
+    accepts: ClassVar = (Features, ViewedDissimilarities)
+    most_views: ClassVar = float("inf")
+    averaged: ClassVar = True
     variants: ClassVar = (
         variant("", "rotation"),
         variant("two groups", "rotation", "columns", groups=["first=x1,x2", "second=x3,x4"]))
     axis: ClassVar = "STATIS"
     name: Literal["statis"] = "statis"
+    normalization: Literal["frobenius", "eigenvalue"] = option(
+        "frobenius", "Norm that each kernel is divided by: the root of the sum of its squared entries (frobenius), or "
+        "its first eigenvalue, as in mfa and DISTATIS (eigenvalue).")
+
+    @property
+    def norm(self) -> Norm:
+        """The norm that a kernel is divided by."""
+        return self.normalization
+
+    def require(self, data: Input) -> None:
+        """Raise ConfigError for a table with further views, and for options of columns where there are none."""
+        self.require_kind(data.kind)
+        if isinstance(data, Features) and isinstance(data, Viewed):
+            raise ConfigError("VIEW", "statis of features takes one table, whose tables are groups of columns",
+                              where="input.view", hint="put the columns of all views into one file, and give "
+                              "{method.groups}")
+        if isinstance(data, Features):
+            super().require(data)
+        elif not isinstance(data, ViewedDissimilarities):
+            raise ConfigError("NEEDS", "statis needs two matrices of dissimilarities or more", where="input",
+                              hint="give each further one by {input.view.path}")
+        else:
+            self.refuse_unused("dissimilarities have no columns", "groups", "supplementary", "center", "categories")
+
+    def composition(self, data: Any, compute: Compute, share: float | None = None) -> Composition[Model]:
+        """Return the stages: kernels compared, and their sum."""
+        if isinstance(data, ViewedDissimilarities):
+            return DissimilaritiesComposition(self.axes, self.weigh, data, compute)
+        return super().composition(data, compute, share)
+
+    def checks(self, subject: Subject) -> Iterator[Check]:
+        """Check axes, weights and what each table says by its kernel, computed again."""
+        if isinstance(subject.data, ViewedDissimilarities):
+            yield from projector_checks(subject, reproduces=False)
+            yield from matrix_checks(subject.data, subject.model, self.norm)
+        else:
+            yield from super().checks(subject)
 
     def weigh(self, compared: TableProducts, active: AnyArray) -> tuple[Array, Array]:
-        """Return the Frobenius norms of the kernels, and weights from the RV coefficients of the active ones."""
-        norms = np.sqrt(np.diag(compared.products))
+        """Return the norms of the kernels, and weights from the RV coefficients of the active ones."""
+        lengths = np.sqrt(np.diag(compared.products))
+        norms = lengths if self.normalization == "frobenius" else compared.eigenvalues
         norms = np.where(norms > 0, norms, 1.0)
-        scaled = (compared.products / np.outer(norms, norms))[np.ix_(active, active)]
-        first = symmetric_eigen(scaled)[1][:, :1]
+        first = symmetric_eigen(compared.cosines[np.ix_(active, active)])[1][:, :1]
         weights = np.zeros(len(active))
         weights[active] = np.abs(first * leading_signs(first))[:, 0]
         return norms, weights / weights.sum()

@@ -11,7 +11,7 @@ import pytest
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.methods import METHODS, Model
-from tests.support import checks_of, features
+from tests.support import checks_of, distances, features, matrices
 
 RANDOM = np.random.default_rng(4)
 POINTS = np.hstack([RANDOM.standard_normal((40, 6)) * [1, 5, 0.1, 1e6, 3, 1], RANDOM.integers(0, 3, (40, 2))])
@@ -136,3 +136,33 @@ def test_hostile_tables_pass(name: str, table: str) -> None:
     assert np.isfinite(model.embedding).all()
     assert [check for check in checks_of(method, method.with_metric(data), model)
             if check.verdict in ("warn", "fail")] == []
+
+
+@cache
+def of_matrices(norm: str) -> tuple[Any, Any, Model]:
+    data = matrices([distances(POINTS[:, :3]) ** 1.5, distances(POINTS[:, 3:4]), distances(POINTS[:, 4:6])])
+    method = METHODS["statis"](normalization=norm).resolve(data)
+    return method, data.normalized(), method.measured_in(data.normalized().unit).solve(data.normalized(), Compute())
+
+
+MATRIX_LIES = {name: LIES[name] for name in (
+    "stretched", "a larger eigenvalue", "an axis left out", "a row", "a weight", "a coordinate of a group",
+    "a product of kernels")}
+
+
+@pytest.mark.parametrize("norm", ["frobenius", "eigenvalue"])
+@pytest.mark.parametrize("lie", MATRIX_LIES)
+def test_lies_about_matrices_are_seen(norm: str, lie: str) -> None:
+    change, seen = MATRIX_LIES[lie]
+    method, data, model = of_matrices(norm)
+
+    def wrong(model: Model) -> set[str]:
+        return {check.name for check in checks_of(method, data, model) if check.verdict == "fail"}
+
+    assert not wrong(model)
+    changed = stretch(model) if lie == "stretched" else change(model)
+    assert seen <= wrong(changed)
+
+
+def stretch(model: Model) -> Model:
+    return replace(model, embedding=model.embedding * [1.0, 1 + 1e-8])

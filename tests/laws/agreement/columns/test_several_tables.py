@@ -6,15 +6,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import cdist
 
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
-from mlcli.base.values.inputs import Features
+from mlcli.base.values.inputs import Features, Input
 from mlcli.findings.contributions import ratios, shares_of
 from mlcli.methods import METHODS, Model
 from tests.laws.agreement.columns.test_correspondence import SITES, answers
 from tests.laws.agreement.tables import TABLES, aligned, column, read
-from tests.support import features
+from tests.support import features, matrices
 
 CLOSE = 1e-10  # of the largest number of a table, as the issue asks
 APART = [0, 4]  # the wines that are supplementary in MFA
@@ -55,7 +56,7 @@ def columns_of(data: Features, columns: Any, rows: Any = slice(None)) -> Feature
                     categories={new: data.categories[old] for new, old in enumerate(places) if old in data.categories})
 
 
-def fitted(method: str, data: Features, **options: Any) -> Model:
+def fitted(method: str, data: Input, **options: Any) -> Model:
     options = {"axes": {"components": 4}, **options}
     return METHODS[method](**options).resolve(data).fit(data, Compute())
 
@@ -148,6 +149,19 @@ def test_statis_is_that_of_ade4_but_for_weights_that_add_up_to_one() -> None:
     values = model.spectrum.eigenvalues[:4]  # ade4 compares tables with the compromise on its four axes
     close(model.groups.coordinates @ values / np.sqrt(np.diag(model.groups.products)[:-1] * (values @ values)),
           column("groups/statis_cosines.csv"))
+
+
+def test_statis_of_dissimilarities_is_that_of_ade4() -> None:
+    scores = wines().values[:, 2:20]
+    standard = (scores - scores.mean(axis=0)) / scores.std(axis=0)
+    model = fitted("statis", matrices([cdist(part, part) for part in np.split(standard, [5, 8], axis=1)]))
+    weights = column("groups/distatis_weights.csv")
+    close(model.groups.rv[:3, :3], table("distatis_rv"))
+    close(model.groups.weights, weights / weights.sum())
+    expected = table("distatis_eigenvalues")[:, 0] / weights.sum()
+    close(model.spectrum.eigenvalues[: len(expected)], expected)
+    rows = table("distatis_rows") / np.sqrt(weights.sum())
+    close(aligned(model.embedding, rows), rows)
 
 
 SETS = {"pca": lambda: columns_of(wines(), slice(2, 7)), "mca": answers,

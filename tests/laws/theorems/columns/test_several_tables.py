@@ -9,7 +9,7 @@ from mlcli.base.types import Array
 from mlcli.base.values.inputs import Features
 from mlcli.findings.contributions import shares_of
 from mlcli.methods import METHODS, Model
-from tests.support import features, fit
+from tests.support import distances, features, fit, matrices
 
 RANDOM = np.random.default_rng(8)
 POINTS = RANDOM.standard_normal((40, 7)) @ RANDOM.standard_normal((7, 7))
@@ -158,3 +158,48 @@ def test_texts_and_the_numbers_that_stand_for_them_are_the_same_categories() -> 
     levels = {place: tuple("abcd"[: int(column.max()) + 1]) for place, column in enumerate(ANSWERS.T)}
     texts = Features(ANSWERS, [str(row) for row in range(40)], ["x1", "x2", "x3", "x4"], categories=levels)
     assert np.array_equal(fit("famd", texts).embedding, fit("famd", ANSWERS, categories=["x1:x4"]).embedding)
+
+
+TABLES = [POINTS[:, :3], POINTS[:, 3:5] * [9, 1], POINTS[:, 5:]]
+
+
+def inner(matrix: Array) -> Array:
+    centered = np.eye(len(matrix)) - 1 / len(matrix)
+    return centered @ (matrix**2 / (-2 * len(matrix))) @ centered
+
+
+def test_statis_of_distances_is_statis_of_the_tables_that_have_them() -> None:
+    of_tables = several("statis", center=["first", "second", "third"], data=np.hstack(TABLES))
+    found = fit("statis", matrices([distances(table) for table in TABLES]), components=3)
+    close(found.embedding, of_tables.embedding)
+    close(found.groups.weights, of_tables.groups.weights)
+    close(found.groups.rv, of_tables.groups.rv)
+    close(found.groups.partial, of_tables.groups.partial)
+
+
+def test_distatis_is_the_compromise_of_kernels_over_their_first_eigenvalues() -> None:
+    """Abdi, O'Toole, Valentin and Edelman (2005), of dissimilarities that are not Euclidean."""
+    given = [np.abs(distances(table) ** power) for table, power in zip(TABLES, (1.0, 1.7, 0.6), strict=True)]
+    found = fit("statis", matrices(given), components=2, normalization="eigenvalue")
+    kernels = [inner(matrix) for matrix in given]
+    kernels = [kernel / np.linalg.eigvalsh(kernel)[-1] for kernel in kernels]
+    cosines = np.array([[np.sum(one * other) / np.linalg.norm(one) / np.linalg.norm(other) for other in kernels]
+                        for one in kernels])
+    weights = np.abs(np.linalg.eigh(cosines)[1][:, -1])
+    weights /= weights.sum()
+    whole = sum(weight * kernel for weight, kernel in zip(weights, kernels, strict=True))
+    values, vectors = np.linalg.eigh(whole)
+    close(found.groups.weights, weights)
+    close(found.spectrum.eigenvalues[:2], values[::-1][:2])
+    expected = vectors[:, ::-1][:, :2] * np.sqrt(values[::-1][:2] * len(whole))
+    close(np.abs(found.embedding), np.abs(expected))
+
+
+def test_units_and_the_order_of_points_in_a_matrix_change_nothing() -> None:
+    plain = fit("statis", matrices([distances(table) for table in TABLES]), components=2)
+    scaled = fit("statis", matrices([distances(table) * 10.0**power for table, power in zip(
+        TABLES, (-150, 0, 200), strict=True)]), components=2)
+    close(scaled.embedding, plain.embedding)
+    order = RANDOM.permutation(40)
+    turned = matrices([distances(table)[order][:, order] for table in TABLES])
+    close(fit("statis", turned, components=2).embedding, plain.embedding[order])
