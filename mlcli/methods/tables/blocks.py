@@ -17,7 +17,7 @@ from mlcli.base.stages.stage import note
 from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import EPS
-from mlcli.base.values.column_ranges import columns_at
+from mlcli.base.values.column_ranges import columns_at, ends_of
 from mlcli.base.values.inputs import Features, TextColumns
 from mlcli.base.values.metric import RowMetric
 from mlcli.core.metrics import EUCLIDEAN
@@ -105,7 +105,9 @@ def _places(items: str, positions: Mapping[str, int], within: str, where: str) -
     for item in map(str.strip, items.split(",")):
         found = columns_at(item, positions)
         if found is None:
-            raise ConfigError("UNKNOWN-COLUMN", f"there is no column {item[:80]!r}{within}", where=where,
+            ends = next(iter(ends_of(item)), (item,))
+            lacking = next((name for name in ends if name not in positions), item)
+            raise ConfigError("UNKNOWN-COLUMN", f"there is no column {lacking[:80]!r}{within}", where=where,
                               hint=f"the columns are {_listed(positions)}")
         if not found:
             raise ConfigError("GROUPS", f"the range {item[:80]!r}{within} runs backwards in the file", where=where,

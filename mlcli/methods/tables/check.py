@@ -124,7 +124,7 @@ def matrix_checks(data: ViewedDissimilarities, model: Model, norm: Norm) -> Iter
     kernels = []
     for view in data.views:
         values, columns = np.asarray(view.values), [str(name) for name in getattr(view, "columns", names)]
-        if {*columns} == {*names}:
+        if {*names} <= {*columns}:
             values = values[:, [columns.index(name) for name in names]]
         values = values / (max_abs(values) or 1.0)
         centered = np.eye(size) - 1 / size

@@ -40,18 +40,18 @@ def matrices_of(data: ViewedDissimilarities) -> list[Array]:
 
 def matrix_of(view: Features, ids: list[str], number: int) -> Array:
     """Return a further table of points with these names (n), the `number`th, as a matrix of dissimilarities (n x n)."""
-    where, (rows, columns) = "input.view", view.values.shape
+    where, values, names = "input.view", np.asarray(view.values), list(map(str, view.columns))
+    lacking = [name for name in ids if name not in {*names}]
+    if not lacking:  # columns of points that were left out may be there as well
+        order = {name: place for place, name in enumerate(names)}
+        values = values[:, [order[name] for name in ids]]
+    rows, columns = values.shape
     if rows != columns:
         raise DataError("NOT-SQUARE", f"view {number} has {rows} rows and {columns} columns, and is no matrix of "
                         "dissimilarities", where=where, hint="one row and one column for every point of the first "
                         "matrix")
-    values, names = np.asarray(view.values), list(map(str, view.columns))
-    if {*names} == {*ids}:
-        order = {name: place for place, name in enumerate(names)}
-        values = values[:, [order[name] for name in ids]]
-    elif known := {*names} & {*ids}:
-        lacking = next(name for name in ids if name not in known)
-        raise DataError("MATRIX-NAMES", f"view {number} has no column of point {lacking[:80]!r}", where=where,
+    if 0 < len(lacking) < len(ids):
+        raise DataError("MATRIX-NAMES", f"view {number} has no column of point {lacking[0][:80]!r}", where=where,
                         hint="name the columns as the rows, or give a matrix without names in the first one's order")
     largest = float(np.abs(values).max(initial=0.0))
     stated = view.unit.plain(values)  # in the file's numbers

@@ -44,6 +44,13 @@ def test_a_matrix_without_names_is_taken_in_its_order() -> None:
     assert np.array_equal(fit("statis", bare).embedding, fit("statis", matrices([MATRIX, MATRIX])).embedding)
 
 
+def test_points_that_the_first_matrix_lacks_are_left_out_of_a_view() -> None:
+    whole = matrices([MATRIX, distances(POINTS**3)])
+    few = whole.take(np.array([0, 2, 3, 5]))
+    part = [matrix[[0, 2, 3, 5]][:, [0, 2, 3, 5]] for matrix in (MATRIX, distances(POINTS**3))]
+    assert np.allclose(fit("statis", few).embedding, fit("statis", matrices(part)).embedding, atol=1e-13)
+
+
 def test_options_of_columns_and_views_of_features_are_refused(wording: Wording) -> None:
     with wording.raises(ConfigError, "UNUSED"):
         fit("statis", matrices([MATRIX, MATRIX]), groups=["first=x1"])

@@ -1,0 +1,106 @@
+"""Groups of columns, numbers beside categories, and several matrices from the command line."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.journeys.support import Caller
+from tests.support import distances
+from tests.wording import Wording
+
+RANDOM = np.random.default_rng(5)
+HEAD = "name,sweet,sour,woody,fruity,soil"
+ROWS = [f"w{row},{','.join(f'{value:.3f}' for value in RANDOM.standard_normal(4))},{('clay', 'sand')[row % 2]}"
+        for row in range(14)]
+GROUPS = ("--groups", "taste=sweet:sour", "--groups", "smell=woody,fruity", "--groups", "origin=soil")
+
+
+@pytest.fixture
+def wine(mlcli: Caller) -> str:
+    """A table of two groups of scores, and one column of text."""
+    Path("wine.csv").write_text("\n".join([HEAD, *ROWS, ""]))
+    return "wine.csv"
+
+
+def table(name: str) -> list[list[str]]:
+    return [line.split(",") for line in Path(name).read_text().splitlines()]
+
+
+@pytest.mark.medium
+def test_groups_are_named_by_a_repeated_flag_and_the_run_repeats_from_its_configuration(mlcli: Caller, wine: str,
+                                                                                       ) -> None:
+    called = mlcli.bare(wine, "-m", "mfa", *GROUPS, "-o", "run")
+    assert called.code == 0, called.err
+    assert [row[0] for row in table("run/groups.csv")] == ["group", "taste", "smell", "origin"]
+    assert [row[0] for row in table("run/loadings.csv")] == [
+        "column", "sweet", "sour", "woody", "fruity", "soil=clay", "soil=sand"]
+    assert table("run/partial.csv")[0] == ["id", *(f"{name}.y{axis}" for name in ("taste", "smell", "origin")
+                                                   for axis in (1, 2))]
+    assert mlcli("run", "run/config.yaml", "-o", "again").code == 0
+    assert Path("again/groups_rv.csv").read_bytes() == Path("run/groups_rv.csv").read_bytes()
+
+
+@pytest.mark.medium
+def test_new_rows_are_supplementary_and_the_run_verifies(mlcli: Caller, wine: str) -> None:
+    called = mlcli.bare(wine, "-m", "mfa", *GROUPS, "--set", "method.supplementary=[origin]", "-o", "run")
+    assert called.code == 0, called.err
+    assert mlcli("verify", "--full", "run").code == 0
+    Path("new.csv").write_text("\n".join([HEAD, *ROWS[:2], ""]))
+    placed = mlcli("project", "run", "new.csv")
+    assert placed.code == 0
+    assert [line.split(",")[:3] for line in placed.out.splitlines()[:3]] == table("run/embedding.csv")[:3]
+
+
+@pytest.mark.medium
+def test_a_changed_group_is_seen(mlcli: Caller, wine: str) -> None:
+    assert mlcli.bare(wine, "-m", "statis", *GROUPS, "-o", "run").code == 0
+    rows = table("run/groups_axes.csv")
+    rows[1][2] = repr(float(rows[1][2]) + 1e-6)
+    Path("run/groups_axes.csv").write_text("\n".join([*map(",".join, rows), ""]))
+    called = mlcli("verify", "run")
+    assert called.code == 83 and "groups_axes.csv" in called.err
+
+
+@pytest.mark.medium
+def test_a_new_row_with_an_unknown_category_is_refused_by_name(mlcli: Caller, wine: str, wording: Wording) -> None:
+    assert mlcli.bare(wine, "-m", "famd", "-o", "run").code == 0
+    Path("new.csv").write_text(f"{HEAD}\nx,1,2,3,4,chalk\n")
+    called = mlcli("project", "run", "new.csv")
+    assert called.code == 65 and "'soil'" in called.err and wording(called.err)
+
+
+@pytest.mark.parametrize("groups", [("taste=sweet:sour", "smell=sour,woody"), ("taste=sweet:bitter",), ("taste",)])
+def test_groups_that_make_no_sense_end_with_an_error_of_the_configuration(mlcli: Caller, wine: str, groups: tuple[str, ...],
+                                                          wording: Wording) -> None:
+    flags = [part for group in groups for part in ("--groups", group)]
+    called = mlcli.bare(wine, "-m", "mfa", *flags, "-o", "run")
+    assert called.code == 78 and wording(called.err) and not Path("run").exists()
+
+
+@pytest.mark.medium
+def test_contributions_are_written_where_they_are_asked_for_and_refused_elsewhere(mlcli: Caller, wine: str,
+                                                                                wording: Wording) -> None:
+    given = (wine, "--label-column", "soil", "--contributions")
+    assert mlcli.bare(*given, "-o", "run").code == 0
+    rows = np.array([[float(cell) for cell in row[1:]] for row in table("run/contributions.csv")[1:]])
+    assert np.allclose(rows[:, :2].sum(axis=0), 1) and (rows[:, 2:].sum(axis=1) <= 1 + 1e-12).all()
+    assert [row[0] for row in table("run/contributions_columns.csv")][1:] == ["sweet", "sour", "woody", "fruity"]
+    called = mlcli.bare(*given, "-m", "isomap", "-k", "5", "-o", "none")
+    assert called.code == 78 and "E-CONTRIBUTIONS" in wording(called.err)
+
+
+@pytest.mark.medium
+def test_matrices_are_matched_by_names(mlcli: Caller) -> None:
+    points = RANDOM.standard_normal((9, 3))
+    for number, order in enumerate((np.arange(9), RANDOM.permutation(9), RANDOM.permutation(9))):
+        values = distances(points[:, : number + 1])[np.ix_(order, order)]
+        names = [f"p{place}" for place in order]
+        lines = [",".join([name, *map(repr, row)]) for name, row in zip(names, values.tolist(), strict=True)]
+        Path(f"d{number}.csv").write_text("\n".join([",".join(["", *names]), *lines, ""]))
+    given = ("d0.csv", "--dissimilarities", "-m", "statis", "--view", "d1.csv", "--view", "d2.csv")
+    assert mlcli.bare(*given, "-o", "run").code == 0
+    assert [row[0] for row in table("run/groups.csv")] == ["group", "table 1", "table 2", "table 3"]
+    assert mlcli("verify", "--full", "run").code == 0
+    assert mlcli("plan", *given).code == 0
+    assert mlcli("project", "run", "d0.csv").code == 78
