@@ -341,7 +341,9 @@ class FAMD(Estimator):
 class STATIS(Estimator):
     def __init__(self, *, categories: Sequence[str] = (), components: Literal['auto'] | int | None = None,
                  groups: Sequence[str] = (), supplementary: Sequence[str] = (), center: Sequence[str] = (),
-                 seed: int = 0, threads: Literal['auto'] | int = 'auto', portable: bool = False,
+                 normalization: Literal['frobenius', 'eigenvalue'] = 'frobenius',
+                 kind: Literal['features', 'dissimilarities'] = 'features', seed: int = 0,
+                 threads: Literal['auto'] | int = 'auto', portable: bool = False,
                  memory_limit: int | str = 'auto') -> None: ...
 
 class CCA(Estimator):

@@ -23,6 +23,8 @@ REACHED: dict[str, tuple[list[str], object]] = {
     "paths": ([*ISOMAP, "--paths", "floyd"], "floyd"),
     "metric": (["-m", "mds", "--metric", "braycurtis"], "braycurtis"),
     "rotation": (["-m", "fa", "--rotation", "oblimin"], "oblimin"),
+    "groups": (["-m", "mfa", "--groups", "a=x:z,u", "--groups", "b=v"], ("a=x:z,u", "b=v")),
+    "contributions": (["--contributions"], True),
     "kernel": (["-m", "kpca", "--kernel", "polynomial"], "polynomial"),
     "kind": (["-m", "fa", "--kind", "correlation"], "correlation"),
     "dissimilarities": (["-m", "mds", "--dissimilarities"], "dissimilarities"),

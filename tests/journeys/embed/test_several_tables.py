@@ -71,8 +71,8 @@ def test_a_new_row_with_an_unknown_category_is_refused_by_name(mlcli: Caller, wi
 
 
 @pytest.mark.parametrize("groups", [("taste=sweet:sour", "smell=sour,woody"), ("taste=sweet:bitter",), ("taste",)])
-def test_groups_that_make_no_sense_end_with_an_error_of_the_configuration(mlcli: Caller, wine: str, groups: tuple[str, ...],
-                                                          wording: Wording) -> None:
+def test_groups_that_make_no_sense_end_with_an_error_of_the_configuration(
+        mlcli: Caller, wine: str, groups: tuple[str, ...], wording: Wording) -> None:
     flags = [part for group in groups for part in ("--groups", group)]
     called = mlcli.bare(wine, "-m", "mfa", *flags, "-o", "run")
     assert called.code == 78 and wording(called.err) and not Path("run").exists()
