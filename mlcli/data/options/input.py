@@ -61,8 +61,8 @@ class View(Options):
     columns: tuple[str, ...] = option((), "The columns to use: names, or ranges first:last (empty: all).", strict=False)
     key: str | None = option(None, f"Which table of a file that may hold several: {KEYS}.")
     further: tuple[FurtherView, ...] = option(
-        (), "A third view and more, for cca, ibfa and statis: sections with a path, and format, id_column, columns and key as "
-        "of the second (empty: none).", strict=False)
+        (), "A third view and more, for cca, ibfa and statis: sections with a path, and format, id_column, columns and "
+        "key as of the second (empty: none).", strict=False)
 
 
 class Input(Options):
