@@ -4,7 +4,7 @@ K = Σ w_g K_g / s_g with the norm s_g and the weight w_g of a table g. A method
 in which multiple factor analysis, factor analysis of mixed data and STATIS differ.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -276,8 +276,10 @@ class TablesComposition(Composition[Model]):
 
     @combined.cost
     def _(self) -> list[Step]:
-        shape = len(self.data.values), self.method.widths(self.data)[0]
-        return [singular_step("combine", shape, self.compute.thread_count(), copies=COPIES)]
+        method, (rows, columns) = self.method, (len(self.data.values), self.method.widths(self.data)[0])
+        step = singular_step("combine", (rows, columns), self.compute.thread_count(), copies=COPIES)
+        groups = len(method.groups_of(self.data.columns)) if method.places_partial else 0
+        return [replace(step, memory=step.memory + 16.0 * groups * rows * method.axes.count)]
 
     def result(self) -> Model:
         """Return the coordinates, and what each group says about the axes."""
@@ -296,11 +298,12 @@ class TablesComposition(Composition[Model]):
         spectrum = Spectrum.of_values(found.eigenvalues, found.total, complete=True)
         values = np.pad(found.eigenvalues, (0, max(count - len(found.eigenvalues), 0)))[:count]
         plain, units = blocks.unweighted(data.values), unit_vectors(coordinates, values)
-        applied = np.array([apply_kernel(plain[:, place], units) for place in places_of(blocks)])
+        applied = (apply_kernel(plain[:, place], units) / norm
+                   for place, norm in zip(places_of(blocks), norms, strict=True))
         powers = [2 * unit_of(group, blocks.numbers, blocks.exponents, blocks.questions)
                   if group.name in method.unscaled_groups else 0 for group in groups]
         says = describe_groups(
-            applied / norms[:, None, None], coordinates, values, norms=norms, weights=weights, compared=self.compared,
+            applied, coordinates, values, norms=norms, weights=weights, compared=self.compared,
             eigenvalues=np.ldexp(self.compared.eigenvalues, powers),
             groups=[(group.name, group.active, len(group.columns)) for group in groups],
             partial=method.places_partial)
@@ -351,19 +354,24 @@ def apply_kernel(block: Array, vectors: Array) -> Array:
     return np.asarray(block @ (block.T @ vectors) / max(len(block), 1))
 
 
-def describe_groups(applied: Array, coordinates: Array, values: Array, *, compared: TableProducts, norms: Array,
-                    weights: Array, eigenvalues: Array, groups: Sequence[tuple[str, bool, int]],
+def describe_groups(applied: Iterable[Array], coordinates: Array, values: Array, *, compared: TableProducts,
+                    norms: Array, weights: Array, eigenvalues: Array, groups: Sequence[tuple[str, bool, int]],
                     partial: bool) -> TableGroups:
     """Return what each group, with its name, whether it is active, and its columns, says about the axes.
 
-    `applied` are K u / s (g x n x p) for the unit vectors u of the axes, the kernels K and their norms s; `coordinates`
-    (n x p) are those of rows, with variances `values` (p), and `eigenvalues` the first ones of the kernels, in the
-    columns' units (g). A group places the rows at √n W K u / (s √λ), whose mean
-    with the weights w / W is F, W being the sum of all weights (Escofier and Pagès, 1994; Abdi et al., 2012).
+    `applied` are K u / s (n x p) of each for the unit vectors u of the axes, the kernels K and their norms s. They are
+    kept where rows are placed by each group alone, as `partial` says. `coordinates` (n x p) are those of rows, with
+    variances `values` (p), and `eigenvalues` the first ones of the kernels, in the columns' units (g). A group places
+    the rows at √n W K u / (s √λ), whose mean with the weights w / W is F, W being the sum of all weights (Escofier and
+    Pagès, 1994; Abdi et al., 2012).
     """
     size, units = max(len(coordinates), 1), unit_vectors(coordinates, values)
-    own = np.einsum("gnp,np->gp", applied, units)
-    spread = np.sqrt(np.sum(applied**2, axis=1))
+    own, spread = np.zeros((len(groups), units.shape[1])), np.zeros((len(groups), units.shape[1]))
+    kept = np.zeros((len(groups) if partial else 0, *units.shape))
+    for number, moved in enumerate(applied):
+        own[number], spread[number] = np.sum(moved * units, axis=0), np.sqrt(np.sum(moved**2, axis=0))
+        if partial:
+            kept[number] = moved
     scaled = compared.products / np.outer(norms, norms)
     first = float(values[0]) if len(values) and values[0] > 0 else 1.0  # else there are no axes
     summed = scaled @ weights / first
@@ -374,4 +382,4 @@ def describe_groups(applied: Array, coordinates: Array, values: Array, *, compar
         names=names, active=np.array(active), widths=np.array(widths, dtype=np.int64), weights=weights,
         eigenvalues=eigenvalues, coordinates=own, correlations=own / np.where(spread > 0, spread, 1.0),
         products=np.block([[scaled, summed[:, None]], [summed[None, :], np.array([[last]])]]),
-        partial=applied * stretch if partial else None)
+        partial=kept * stretch if partial else None)

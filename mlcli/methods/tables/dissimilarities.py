@@ -172,13 +172,14 @@ class DissimilaritiesComposition(Composition[Model]):
         """Return the coordinates, and what each matrix says about the axes."""
         found, (norms, weights) = self.combined, self.weighted
         count = self.axes.available_count(int(np.sum(found.eigenvalues > 0)))
-        values = np.pad(found.eigenvalues[:count], (0, max(count - len(found.eigenvalues), 0)))
+        kept = np.maximum(found.eigenvalues[:count], 0.0)  # one axis of zeros where none is positive
+        values = np.pad(kept, (0, count - len(kept)))
         coordinates = first_columns(found.vectors, count) * np.sqrt(values * len(self.data.values))
         coordinates = coordinates * leading_signs(coordinates)
         units = unit_vectors(coordinates, values)
         says = describe_groups(
-            np.array([kernel @ units / norm for kernel, norm in zip(self.kernels, norms, strict=True)]), coordinates,
-            values, compared=self.compared, norms=norms, weights=weights, partial=True,
+            (kernel @ units / norm for kernel, norm in zip(self.kernels, norms, strict=True)), coordinates, values,
+            compared=self.compared, norms=norms, weights=weights, partial=True,
             eigenvalues=np.array([float((unit**2).plain(np.asarray(value))) for unit, value in zip(
                 self.data.units, self.compared.eigenvalues, strict=True)]),
             groups=[(f"table {number}", True, 0) for number in range(1, len(self.kernels) + 1)])
