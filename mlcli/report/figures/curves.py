@@ -62,8 +62,9 @@ def beside(title: str, pairs: Array, across: str, up: str, names: Sequence[str] 
 
     `names` of all points, or none, stand beside those with room for them.
     """
-    panel = Panel(Scale.over(pairs[:, 0], LEFT, LEFT + SIDE, whole=False),
-                  Scale.over(pairs[:, 1], TOP + SIDE, TOP, whole=False))
+    named_points = len(names) > 0  # names need room beyond the outermost points
+    panel = Panel(Scale.over(pairs[:, 0], LEFT, LEFT + SIDE, whole=named_points),
+                  Scale.over(pairs[:, 1], TOP + SIDE, TOP, whole=named_points))
     places, radius = to_pixels(pairs, panel), 3.0 if len(names) else 1.5
     named = [text for text in place_names(places, names, radius, panel) if text is not None]
     return Figure(title, LEFT + SIDE + RIGHT, TOP + SIDE + BOTTOM, [
