@@ -32,8 +32,11 @@ from mlcli.native.paths import (
     undirected,
 )
 from mlcli.native.points import (
+    GROUP,
+    BlockedPoints,
     KdTree,
     Smallest,
+    block_order,
     differences,
     keys_before,
     numbered_lines,
@@ -47,7 +50,9 @@ from mlcli.native.points import (
 )
 
 __all__ = [
+           "GROUP",
            "STRIP",
+           "BlockedPoints",
            "ByteRows",
            "Elimination",
            "KdTree",
@@ -57,6 +62,7 @@ __all__ = [
            "Weights",
            "absence",
            "available",
+           "block_order",
            "describe",
            "differences",
            "dijkstra_rows",

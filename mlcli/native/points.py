@@ -1,5 +1,7 @@
 """Points: distances and sums of pairs, nearest neighbors by candidates that are refined, and coordinates as text."""
 
+from typing import Any
+
 import numpy as np
 
 from mlcli.base.types import AnyArray, Array, Indices
@@ -39,6 +41,29 @@ class Smallest:
         kernels().select_pairs(products, norms, others.start, place, self.indices[rows], self.values[rows], turned)
 
 
+def block_order(points: AnyArray, block: int) -> Indices:
+    """Return an order of points (n x d, float32) in which those of each block, of a multiple of GROUP, are near."""
+    return np.asarray(kernels().block_order(np.ascontiguousarray(points), block), dtype=np.int64)
+
+
+class BlockedPoints:
+    """Points (n x d, float32) in an order, in blocks of a multiple of GROUP points."""
+
+    def __init__(self, points: AnyArray, order: Indices, block: int) -> None:
+        self._native = kernels().BlockedPoints(np.ascontiguousarray(points), order, block)
+
+    def search(self, block: int, others: Indices, **arrays: Any) -> None:
+        """Offer the points of a block and those of others to each other, each pair once.
+
+        Points keep the smallest half squared distances, `values` (n x count) in their order, with the numbers of the
+        others, `indices`. `halves` are half their squared norms, `kept` the largest value that each keeps and `reach`
+        what it is in a group, with the rounding of products; these are of whole groups. Products of a tile stop at
+        `ends` (s) where the norms of the other columns, `rests` (s x n), leave none near enough; `passed` (s) counts
+        the pairs that are left. `portable` values have the same bits at every level. Several threads may search.
+        """
+        self._native.search(block, others, **arrays)
+
+
 def refine(rows: Array, points: Array, candidates: Indices, count: int,
            excluded: Indices | None = None) -> tuple[Indices, Array]:
     """Return the `count` nearest of each row's candidates, an (m, c) array, by exact (squared distance, index).
@@ -68,6 +93,9 @@ class KdTree:
         indices, last = np.empty((len(rows), count), dtype=np.int64), np.empty(len(rows))
         self._native.query(np.ascontiguousarray(rows, dtype=np.float64), indices, last)
         return indices, last
+
+
+GROUP = 16  # points whose coordinates the kernels interleave: those of native/src/near.hpp
 
 
 def _each(excluded: Indices | None, size: int) -> Indices:

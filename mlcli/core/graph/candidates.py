@@ -14,10 +14,12 @@ import numpy as np
 from mlcli import native
 from mlcli.base.machine.threads import allowed
 from mlcli.base.rows.blocks import each, in_order, row_blocks
+from mlcli.base.stages.stage import note
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.scaling import Unit
 from mlcli.core.arithmetic import LINE, sum_in_lines
 from mlcli.core.euclidean_distances import rounding_of_products
+from mlcli.core.graph.point_blocks import PointBlocks, turn_to_axes
 
 QUICK_BLOCK = 2**18  # numbers that are looked at together: they stay in the second cache
 LARGEST = 255  # of a byte
@@ -42,11 +44,12 @@ class QuickPoints(Protocol):
 
 class Singles:
     """Points in single precision, centered and scaled to unit size first, so that squares neither overflow nor
-    underflow.
+    underflow; turned to their principal axes where `turned`, which changes no distance.
     """
 
-    def __init__(self, points: Array) -> None:
+    def __init__(self, points: Array, *, turned: bool = False) -> None:
         self._center = points.mean(axis=0)
+        self._axes = turn_to_axes(points, self._center) if turned else None
         self._unit = Unit.of(points.max(axis=0) - self._center, points.min(axis=0) - self._center)
         self.points = np.empty(points.shape, dtype=np.float32)
 
@@ -67,7 +70,9 @@ class Singles:
 
     def moved(self, points: Array) -> AnyArray:
         """Return (m, d) points centered and scaled in the same way; infinite beyond the range of single precision."""
-        return self._unit.measured(points - self._center).astype(np.float32)
+        moved = (points - self._center if self._axes is None
+                 else native.project(points, self._center, self._axes)[0])
+        return self._unit.measured(moved).astype(np.float32)
 
     def shifted(self, shifts: Array) -> tuple[AnyArray, Array]:
         """Return ‖y‖² - 2 y·s (s x n, single precision) of points y and shifts s (s x d), and ‖y + s‖² (s x n).
@@ -128,15 +133,11 @@ def bounds(last: AnyArray, norms: AnyArray, largest: float, rounding: float) -> 
     return reached
 
 
-def quick_points(points: Array) -> QuickPoints:
-    """Return points (n x d) in bytes where they are such, else in single precision."""
-    return Bytes.of(points) or Singles(points)
-
-
 TREE_COLUMNS = 15  # up to here a k-d tree beats blocked matrix products
 SPARE = 8  # candidates beyond k, so that rounding of the approximate distances loses no neighbor
 TILE = 1536  # points on a side of a tile of products, at most: 9 MiB
 SHARES = 8  # tiles for each thread, at least
+MANY = 8192  # points from which on blocks of near points are worth their order
 SEARCH_BLOCK = 2**22  # numbers in a block of approximate distances: 16 MiB for each thread
 FEW = 8  # rows for which computing all exact distances is faster than building a finder
 FINER = 2**20  # numbers in a block of approximate distances in double precision
@@ -247,8 +248,30 @@ def _products(new: Array, points: Array, count: int, excluded: Indices | None) -
 
 
 def _pairs(points: Array, count: int) -> Finder:
-    """Return a finder by products of all pairs of points, tile by tile: each pair once, for both of its points."""
-    quick, smallest = quick_points(points), native.Smallest(len(points), count)
+    """Return a finder by products of all pairs of points: each pair once, for both of its points."""
+    whole = Bytes.of(points)
+    if whole is None and len(points) >= MANY:
+        return _by_blocks(points, count)
+    return _by_tiles(whole or Singles(points), points, count)
+
+
+def _by_blocks(points: Array, count: int) -> Finder:
+    """Return a finder by products of blocks of near points in single precision."""
+    quick = Singles(points, turned=True)
+    search = PointBlocks(quick.points, count, rounding_of_products(points.shape[1], np.float32))
+    search.search()
+    places = np.empty(len(points), dtype=np.int64)
+    places[search.order] = np.arange(len(points))
+    last = 2 * search.values[places, -1] - quick.norms
+    beyond = quick.beyond(last, quick.norms)
+    note("F-PRODUCTS", f"neighbors: {search.share:.1%} of the products of all pairs of points were skipped, which bounds "
+         "prove to be too far apart", skipped=search.share)
+    return lambda block: (search.indices[places[block]], beyond[block])
+
+
+def _by_tiles(quick: QuickPoints, points: Array, count: int) -> Finder:
+    """Return a finder by products of all pairs, tile by tile."""
+    smallest = native.Smallest(len(points), count)
     step = max(1, min(TILE, int(len(points) / np.sqrt(2 * SHARES * allowed()))))
     sides = row_blocks(len(points), step)
     pairs = [(rows, columns) for i, rows in enumerate(sides) for columns in sides[i:]]

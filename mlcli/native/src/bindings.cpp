@@ -18,6 +18,7 @@ NB_MODULE(_kernels, m) {
     mlcli::bind_elementary(m);
     mlcli::bind_elimination(m);
     mlcli::bind_gaussian(m);
+    mlcli::bind_near(m);
     mlcli::bind_nearest(m);
     mlcli::bind_normal(m);
     mlcli::bind_paths(m);

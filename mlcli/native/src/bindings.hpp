@@ -50,6 +50,7 @@ void bind_differences(nb::module_ &m);
 void bind_elementary(nb::module_ &m);
 void bind_elimination(nb::module_ &m);
 void bind_gaussian(nb::module_ &m);
+void bind_near(nb::module_ &m);
 void bind_nearest(nb::module_ &m);
 void bind_normal(nb::module_ &m);
 void bind_paths(nb::module_ &m);

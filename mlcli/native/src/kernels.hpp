@@ -2,6 +2,7 @@
 #pragma once
 #include "bytes.hpp"
 #include "curve.hpp"
+#include "near.hpp"
 #include "plan.hpp"
 #include "span.hpp"
 #include "transform.hpp"
@@ -57,6 +58,13 @@ template <class T> struct Kernels {
     // Of norm - 2 row[j] for the index `index`, for each of as many columns; `last` holds the largest that each keeps.
     void (*select_columns)(const float *row, float norm, int size, std::int64_t index, int count, float *last,
                            float *values, std::int64_t *indices);
+    // Pairs of points in blocks of groups of which one may keep the other, with products in one rounding or, with the same
+    // bits at every level, in two; and what points keep of them.
+    using NearPairs = std::int64_t (*)(const NearPoints &, std::int64_t left, std::int64_t lefts, std::int64_t right,
+                                       std::int64_t rights, NearPair *out, std::int64_t *passed);
+    NearPairs near_pairs, portable_near_pairs;
+    void (*keep_near)(const NearPair *pairs, std::int64_t size, const std::int64_t *names, bool turned, int count,
+                      float *values, std::int64_t *indices);
     // The `count` nearest of some candidates by exact (squared distance, index).
     void (*refine)(const double *point, const double *points, std::int64_t columns, const std::int64_t *candidates,
                    int size, std::int64_t own, int count, double *values, std::int64_t *indices);

@@ -10,6 +10,7 @@
 #include "floyd.hpp"
 #include "gaussian.hpp"
 #include "grid.hpp"
+#include "near_pairs.hpp"
 #include "nearest.hpp"
 #include "pairs.hpp"
 #include "products.hpp"
@@ -65,7 +66,8 @@ static double refold(const Plan &plan, T *kept, int first, int count, const doub
 template <class T> static const Kernels<T> table = {
     Factor<MinPlus, T>::scratch, eliminate<MinPlus, T>, eliminate<MinusTimes, double>, solve_up, solve_down,
     distances<T>, pairs<T>, fold<T>, fold_columns<T>, refold<T>,
-    Fold<T, BLOCK<T>>::scratch, floyd_pivot, floyd_rows, select<T>, select_row, select_columns, refine, around<double>,
+    Fold<T, BLOCK<T>>::scratch, floyd_pivot, floyd_rows, select<T>, select_row, select_columns,
+    near_pairs<true>, near_pairs<false>, keep_near, refine, around<double>,
     {differences<Squared>, differences<Cityblock>, differences<Chebyshev>, differences<Canberra>,
      differences<BrayCurtis>, differences<Ruzicka>}, squared_at, sweeps_scratch, sweep_rows, stress_rows,
     student_sums, membership_sums, membership_rests, repel_rows, attract_rows, spread_points, collect_points,

@@ -5,7 +5,7 @@ import pytest
 
 from mlcli import native
 from mlcli.base.types import Array
-from mlcli.core.graph.candidates import Bytes, Singles, quick_points
+from mlcli.core.graph.candidates import Bytes
 from mlcli.core.graph.search import nearest
 
 pytestmark = pytest.mark.skipif(not native.has_byte_products(), reason="no products of bytes on this machine")
@@ -28,7 +28,7 @@ def exact(points: Array, count: int) -> tuple[Array, Array]:
 @pytest.mark.parametrize(("factor", "shift"), [(1.0, 0.0), (2.0**-40, 0.0), (2.0**300, 0.0), (0.25, -7.5), (1.0, 1e15)])
 def test_neighbors_of_whole_multiples_are_exact(factor: float, shift: float) -> None:
     points = images() * factor + shift
-    assert isinstance(quick_points(points), Bytes)
+    assert Bytes.of(points) is not None
     lists = nearest(points, 7)
     order, lengths = exact(points, 7)
     assert np.array_equal(lists.indices.reshape(-1, 7), order)
@@ -55,14 +55,14 @@ def test_equal_points_and_ties_are_in_the_order_of_their_indices() -> None:
 @pytest.mark.parametrize("points", [images() / 10, images(top=1000), images() + 1e-9 * np.arange(300)[:, None]],
                          ids=["tenths", "more than a byte", "not whole"])
 def test_other_numbers_are_in_single_precision(points: Array) -> None:
-    assert isinstance(quick_points(points), Singles)
+    assert Bytes.of(points) is None
 
 
 def test_one_number_that_is_not_whole_is_seen_in_any_block() -> None:
     points = images(6000, 60)
-    assert isinstance(quick_points(points), Bytes)
+    assert Bytes.of(points) is not None
     points[-1, -1] = 0.5 + 2.0**-20
-    assert isinstance(quick_points(points), Singles)
+    assert Bytes.of(points) is None
 
 
 def test_points_that_are_all_equal_have_neighbors() -> None:
