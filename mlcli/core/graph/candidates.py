@@ -264,7 +264,7 @@ def _by_blocks(points: Array, count: int) -> Finder:
     places[search.order] = np.arange(len(points))
     last = 2 * search.values[places, -1] - quick.norms
     beyond = quick.beyond(last, quick.norms)
-    note("F-PRODUCTS", f"neighbors: {search.share:.1%} of the products of all pairs of points were skipped, which bounds "
+    note("F-PRODUCTS", f"neighbors: {search.share:.1%} of the products of all pairs of points were skipped, as bounds "
          "prove to be too far apart", skipped=search.share)
     return lambda block: (search.indices[places[block]], beyond[block])
 
