@@ -7,16 +7,18 @@ import numpy as np
 
 from mlcli.base.rows.memo import memoize
 from mlcli.base.types import AnyArray, Array, Indices
-from mlcli.base.values.check import EPS, Check, count, ratio, skipped
+from mlcli.base.values.check import EPS, Check, Verdict, count, ratio, skipped
 from mlcli.base.values.inputs import Dissimilarities, WeightedGraph
 from mlcli.certify.eigen import worst
 from mlcli.certify.subject import Subject
 from mlcli.core.check.kernels import NUMBER, shortest
 from mlcli.core.check.metrics import NARROW, bounded_distances, bounded_pair_distances, squared
+from mlcli.core.graph.approximate import Recall
 from mlcli.core.graph.graph import Graph
 from mlcli.core.metrics.distances import metric_of
 
 EDGE = 1e-7  # seconds for the length of one edge
+MISSING, SPARSE_LISTS = 0.1, 0.25  # shares of the nearest that an approximate search may miss: passed, and not failed
 ROOM = 2**22  # distances in memory at a time
 Rule = Literal["lists", "union", "mutual"]  # how neighbors are joined
 Joined = Callable[[Indices], AnyArray]  # embedded rows (m) to marks of the input's rows that are their neighbors (m, n)
@@ -121,8 +123,10 @@ def neighbor_check(subject: Subject, joined: Joined, rule: Rule) -> Check:
     """Check that every near point is joined, and every joined point is near, among all pairs of a sample of rows.
 
     A near point is no farther than the k-th nearest, or than the radius: of the row itself (`lists`), of one of the two
-    (`union`), or of both (`mutual`).
+    (`union`), or of both (`mutual`). Of an approximate search, the share of the nearest that it found is checked.
     """
+    if subject.neighbors.search == "approximate":
+        return recall_check(subject, joined, subject.neighborhood.usual)
     (size, columns), asked = subject.given.values.shape, subject.neighborhood
     wide = 1 if isinstance(subject.given, Dissimilarities) else min(columns, NARROW)
     rows = subject.plan.sample(0.3, (2 * NUMBER * wide + 2e-8) * size, subject.size, least=4)
@@ -145,6 +149,27 @@ def neighbor_check(subject: Subject, joined: Joined, rule: Rule) -> Check:
         extra = 0  # links between pieces are longer than any neighbor
     return count("neighbors", missing + extra, f"neighbors that are not joined: {missing}; joined points that are not "
                  f"neighbors: {extra}; every pair of {len(rows)} rows", exact=len(rows) == subject.size)
+
+
+def recall_check(subject: Subject, joined: Joined, count: int) -> Check:
+    """Check the share of the `count` nearest of a sample of rows, by their distances to all, that an approximate search
+    has joined: it passes if no more than a tenth is missing, and fails from a quarter on.
+    """
+    (size, columns), k = subject.given.values.shape, min(count, len(subject.given.values) - 1)
+    rows = subject.plan.sample(0.3, (2 * NUMBER * min(columns, NARROW) + 2e-8) * size, subject.size, least=32)
+    shares = []
+    for start in range(0, len(rows), max(1, ROOM // size)):
+        block = rows[start : start + max(1, ROOM // size)]
+        squares, rough = squares_of(subject, _input_rows(subject, block))
+        bound = np.partition(squares, k - 1, axis=1)[:, k - 1 : k]
+        near, there = squares <= bound + rough, joined(block)
+        shares.append(np.minimum((near & there).sum(axis=1) / k, 1.0))
+    found = Recall.of_rows(np.concatenate(shares))
+    missing = 1 - found.share
+    verdict: Verdict = "pass" if missing <= MISSING else "warn" if missing <= SPARSE_LISTS else "fail"
+    return Check("neighbors", missing, MISSING, verdict, f"share of the nearest that an approximate search missed, of "
+                 f"{found.rows} rows; 95 % interval of those found: {found.low:.2%} to {found.high:.2%}",
+                 exact=len(rows) == subject.size)
 
 
 def _bounds(subject: Subject, joined: Joined, rule: Rule, blocks: Sequence[Indices], of_sample: Squares) -> Array:

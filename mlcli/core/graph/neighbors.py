@@ -23,6 +23,8 @@ from mlcli.core.graph.search import (
     nearest,
     nearest_in_matrix,
     nearest_of_new,
+    nearly_nearest,
+    nearly_step,
     neighbors_step,
     search_passes,
     within,
@@ -103,6 +105,37 @@ class Nearest:
         if count is None:
             return f"{OTHERWISE}; it takes more than {most} neighbors to connect it"
         return f"{OTHERWISE}, or use {count} neighbors, the fewest that connect it"
+
+
+@stored("nearly-nearest")
+@frozen
+class NearlyNearest(Nearest):
+    """The nearest few points by an approximate search, whose recall is measured; those of new points are exact."""
+
+    def lists(self, data: Spatial) -> Lists:
+        """Return the neighbors of every point among the others.
+
+        Raises GeometryError where all points are equal, and ConfigError for a metric that does not embed as Euclidean.
+        """
+        require_apart(data)
+        metric = _search_metric(data)
+        if metric is None or not (metric.plain or metric.embeds):
+            said = "dissimilarities are given" if metric is None else f"{metric.name} distances are not Euclidean ones of "\
+                "transformed rows"
+            raise ConfigError("APPROXIMATE", f"neighbors cannot be searched approximately: {said}",
+                              where="method.neighbors.search", hint="leave it out: the search is exact")
+        return search_neighbors(data.values, metric, self)
+
+    def search(self, values: Array, metric: RowMetric | None) -> Lists:
+        """Return about the nearest neighbors among (n, d) points under a metric."""
+        assert metric is not None
+        return nearly_nearest(values, self.count, metric)
+
+    def step(self, data: Spatial, compute: Compute) -> Step:
+        """Return the cost of the search among training points."""
+        if isinstance(data, Dissimilarities):
+            return _matrix_step(len(data.values))
+        return nearly_step(metric_of(data), data.values.shape, self.count, compute.thread_count())
 
 
 @stored("within")
@@ -233,6 +266,14 @@ class NeighborOptions(Options):
     if TYPE_CHECKING:  # those of each have a default of their own
         count: int | None
 
+    search: Literal["exact", "approximate"] = option(
+        "exact", "How neighbors are searched for: `approximate` finds most of them, in less time for many points, and "
+        "measures how many.")
+
+    def nearest_few(self, count: int) -> Nearest:
+        """Return the rule of the nearest `count`, as they are to be searched for."""
+        return Nearest(count) if self.search == "exact" else NearlyNearest(count)
+
     def resolved(self, size: int) -> Self:
         """Return the options with a default count clipped to n - 1; raises ConfigError for an explicit one over it.
 
@@ -268,12 +309,14 @@ class Neighbors(NeighborOptions):
     def _one_rule(self) -> Self:
         if (self.count is None) == (self.radius is None):
             raise ValueError("give either a count of neighbors or a radius, not both")
+        if self.radius is not None and self.search == "approximate":
+            raise ValueError("an approximate search needs a count of neighbors, not a radius")
         return self
 
     def neighborhood(self, data: Given) -> Neighborhood:
         """Return the neighborhood in this data, with a radius in its units."""
         if self.count is not None:
-            return Nearest(self.count)
+            return self.nearest_few(self.count)
         return Within(min((data.unit**-1).number(self.radius or 0.0), FARTHEST))
 
 
@@ -286,7 +329,7 @@ class NeighborCount(NeighborOptions):
 
     def neighborhood(self, data: Given) -> Nearest:
         """Return the neighborhood in this data."""
-        return Nearest(self.count)
+        return self.nearest_few(self.count)
 
 
 def graph_bytes(neighbors: Neighbors | int, data: Given) -> float:

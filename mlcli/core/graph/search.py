@@ -13,6 +13,7 @@ from mlcli import native
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.rates import pass_cost, rates
 from mlcli.base.rows.blocks import each, in_order, one_by_one, row_blocks
+from mlcli.base.stages.stage import note
 from mlcli.base.stages.steps import Passes, Step
 from mlcli.base.stored import result
 from mlcli.base.types import Array, Indices
@@ -83,6 +84,27 @@ def nearest(points: Array, count: int, metric: RowMetric = EUCLIDEAN) -> Lists:
     """Return the `count` nearest other points of every row of an (n, d) array."""
     rows = metric.represent(points)
     return _select(rows, rows, count, np.arange(len(rows)), metric)
+
+
+def nearly_nearest(points: Array, count: int, metric: RowMetric = EUCLIDEAN) -> Lists:
+    """Return about the `count` nearest other points of every row of an (n, d) array, and note the recall of a sample.
+
+    The metric embeds as Euclidean. All pairs are searched where that takes no longer.
+    """
+    from mlcli.core.graph.approximate import Recall, approximate_nearest, by_metric, checked_rows, searches_all
+
+    rows = metric.represent(points)
+    if searches_all(rows.shape, count):
+        note("N-SEARCHED-ALL", "neighbors: an approximate search was asked for, but this one is exact, which takes no longer")
+        return nearest(points, count, metric)
+    indices, squared = approximate_nearest(rows, count)
+    lengths = np.sqrt(squared)
+    if not metric.plain:
+        indices, lengths = by_metric(metric, rows, indices)
+    checked = checked_rows(len(rows))
+    exact = nearest_of_some(points, checked, count, metric).lengths.reshape(-1, count)[:, -1:]
+    Recall.of_rows((lengths[checked] <= exact).mean(axis=1)).note()
+    return Lists(np.arange(len(rows) + 1) * count, indices.ravel(), lengths.ravel())
 
 
 def nearest_of_some(points: Array, rows: Indices, count: int, metric: RowMetric = EUCLIDEAN) -> Lists:
@@ -443,6 +465,19 @@ def _step(metric: RowMetric, shape: tuple[int, ...], count: int, threads: int, w
                     + 8.0 * (0 if tree or whole else numbers_in_blocks(rows, 1)))
     return Step("neighbors", f"{how}, then by {metric.name}", seconds + pass_cost(rows * columns * (count + SPARE)),
                 8.0 * (rows * (2 * columns + 8 * count) + numbers_in_blocks(rows, threads)))
+
+
+def nearly_step(metric: RowMetric, shape: tuple[int, ...], count: int, threads: int) -> Step:
+    """Return the cost of an approximate search for about the `count` nearest of all points."""
+    from mlcli.core.graph.approximate import CHECKED, near_share, nearly_seconds, searches_all
+
+    exact, (rows, columns) = _step(metric, shape, count, threads, native.available()), shape
+    if searches_all(shape, count):
+        return exact
+    seconds = exact.seconds * near_share(rows) + nearly_seconds(rows, columns, count, threads)
+    seconds += min(CHECKED, rows) * rows * columns * 2 * rates().paired / threads
+    return Step("neighbors", "approximate: blocks of near points, then neighbors of neighbors; recall by a sample",
+                seconds, exact.memory + 8.0 * rows * (3 * (count + SPARE) + (0 if metric.plain else columns)))
 
 
 def neighbors_cost(points: int, columns: int, count: int, tree: bool, threads: int, native: bool) -> float:

@@ -12,7 +12,8 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import AffinityGraph, Dissimilarities, Features, Joined, Labeled, WeightedGraph
 from mlcli.base.values.missing import is_missing
 from mlcli.base.values.scaling import Unit
-from mlcli.certify.subject import max_abs
+from mlcli.certify.graph import adjacency, recall_check
+from mlcli.certify.subject import Subject, max_abs
 from mlcli.core.check.metrics import CACHED, bounded_distances
 from mlcli.core.euclidean_distances import squared_distances
 from mlcli.core.graph.neighbors import Nearest
@@ -282,6 +283,14 @@ def sampled_checks(method: Any, data: Joined, model: Model, full: bool) -> list[
             *_seed_checks(method, data, model, full)]
 
 
+def listed_recall_check(subject: Subject, count: int) -> Check:
+    """Check the recall of an approximate search by the graph of neighbors, where the model has it."""
+    made = subject.model.products.get("graph")
+    if made is None:
+        return skipped("neighbors", "the graph was not kept: the run's own certificate checked it")
+    return recall_check(subject, adjacency(subject, made.starts, made.indices), count)  # type: ignore[union-attr]
+
+
 def tied_edge_checks(method: Any, data: Joined, model: Model, *, full: bool) -> list[Check]:
     """Return the checks of graph, radii and curve of a layout whose points are tied to former places."""
     return [*_graph_checks(method, data, model, full), curve_check(method, model)]
@@ -309,7 +318,7 @@ def _graph_checks(method: Any, data: Joined, model: Model, full: bool) -> list[C
     """
     said = "neighbors by other distances, edges and the sum of their memberships, by a root for each row"
     size = len(data.values)
-    if size > PAIRS and not full:
+    if size > PAIRS and (not full or (isinstance(data, Features) and method.neighbors.search == "approximate")):
         names = ["graph"] if method.density is None else ["graph", "radii"]
         return [skipped(name, f"more than {PAIRS} points") for name in names]
     if isinstance(data, AffinityGraph):

@@ -39,7 +39,13 @@ from mlcli.core.similarities.projector import NoProjection, Projector
 from mlcli.errors import ConfigError
 from mlcli.methods.layouts import NeighborEmbedding, centered_axes
 from mlcli.methods.neighbor_embedding.added_points import AddedRows, add_by_edges, added_neighbor_steps, room_for
-from mlcli.methods.neighbor_embedding.check import PAIRS, added_edge_checks, sampled_checks, tied_edge_checks
+from mlcli.methods.neighbor_embedding.check import (
+    PAIRS,
+    added_edge_checks,
+    listed_recall_check,
+    sampled_checks,
+    tied_edge_checks,
+)
 from mlcli.methods.neighbor_embedding.fuzzy_graph import (
     class_graph,
     fuzzy_graph_of,
@@ -329,6 +335,8 @@ class UMAP(NeighborEmbedding):
     def checks(self, subject: Subject) -> Iterator[Check]:
         """Check memberships by a dense formula, the curve, axes, and that the coordinates follow from the seed."""
         yield from super().checks(subject)
+        if self.neighbors.search == "approximate" and isinstance(subject.data, Features):
+            yield listed_recall_check(subject, self.neighbors.count)
         yield from sampled_checks(self, subject.data, subject.model, subject.plan.full)
 
 
@@ -343,7 +351,7 @@ class UMAPComposition(Composition[Model]):
     @property
     def neighbors(self) -> Nearest:
         """The neighbors of a point."""
-        return Nearest(self.method.neighbors.count)
+        return self.method.neighbors.neighborhood(self.data)
 
     @FitStage
     def lists(self) -> Lists:
