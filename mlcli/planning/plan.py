@@ -12,10 +12,13 @@ from mlcli.base.machine.rates import chosen_file, pass_cost, read
 from mlcli.base.machine.rates import rates as rates_at_hand
 from mlcli.base.rows.source import rows_of
 from mlcli.base.stages.steps import Passes, Step
+from mlcli.base.units import duration
 from mlcli.base.units import memory as bytes_in_words
 from mlcli.base.values.compute import Compute
-from mlcli.base.values.inputs import Input
+from mlcli.base.values.inputs import Features, Input
 from mlcli.config.run_config import RunConfig
+from mlcli.core.graph.neighbors import NearlyNearest, NeighborOptions
+from mlcli.core.metrics.distances import metric_of
 from mlcli.core.moments_pass import WIDE
 from mlcli.data.options.formats import TEXTS
 from mlcli.data.table.table import Table
@@ -34,6 +37,7 @@ from mlcli.rundir.disk_space import disk_of, fits_on_disk, free_bytes, interacti
 from mlcli.rundir.kept import keep_step
 
 COPIED = 10  # cost of a table's preparation in passes over memory, with the first use of that memory
+HOUR = 3600.0  # seconds of an exact search beyond which the approximate one is named
 AS_READ = 2  # the same where the method takes the table as it was read
 # cost that does not depend on the size, in starts: imported code, small arrays, small files
 SMALL = {"write": 0.025, "certify": 0.01}
@@ -131,8 +135,25 @@ def with_loading(steps: Sequence[Step]) -> list[Step]:
 
 
 def fit_steps(method: Method, data: Input, compute: Compute, measure: float | None) -> list[Step]:
-    """Return the steps of a method's fit to data."""
-    return method.steps(method.in_range(data), compute, measure)
+    """Return the steps of a method's fit to data; a long exact search for neighbors says what another would take."""
+    fitted = method.in_range(data)
+    steps = method.steps(fitted, compute, measure)
+    neighbors = getattr(method, "neighbors", None)
+    if not isinstance(neighbors, NeighborOptions) or neighbors.search != "exact" or neighbors.count is None or (
+            not isinstance(data, Features)):
+        return steps
+    count = min(neighbors.count, len(data.values) - 1)
+    return [with_offer(step, count, data, compute) if step.stage == "neighbors" else step for step in steps]
+
+
+def with_offer(step: Step, count: int, data: Features, compute: Compute) -> Step:
+    """Return the step of an exact search, with the seconds of an approximate one where it takes over an hour."""
+    metric = metric_of(data)
+    if step.seconds <= HOUR or not (metric.plain or metric.embeds):
+        return step
+    other = NearlyNearest(count).step(data, compute).seconds
+    return step if other >= step.seconds else replace(
+        step, how=f"{step.how}; method.neighbors.search=approximate takes about {duration(other)}")
 
 
 def steps_before_fit(config: RunConfig, start: Start, ahead: Sequence[Step]) -> list[Step]:

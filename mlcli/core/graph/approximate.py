@@ -2,8 +2,8 @@
 
 Each block of near points is compared with those nearest to it alone. Then points look among the neighbors of their
 neighbors, round after round, as in nearest neighbor descent (Dong, Moses and Li, "Efficient k-nearest neighbor graph
-construction for generic similarity measures", 2011), until few lists change. Rounds go from one state of all lists to the
-next, and distances are sums in a fixed order, so that nothing depends on threads.
+construction for generic similarity measures", 2011), until few lists change. Rounds go from one state of all lists to
+the next, and distances are sums in a fixed order, so that nothing depends on threads.
 """
 
 from math import sqrt
@@ -12,7 +12,6 @@ import numpy as np
 
 from mlcli import native
 from mlcli.base.frozen import frozen
-from mlcli.base.machine.rates import rates
 from mlcli.base.rows.blocks import each, in_order, row_blocks
 from mlcli.base.stages.stage import note
 from mlcli.base.types import AnyArray, Array, Indices
@@ -28,7 +27,8 @@ NEAR_BLOCKS = 64  # that each is compared with: 25,000 points
 CLOSE = 12  # neighbors of a point that tell it of theirs
 ROUNDS = 6
 ENOUGH = 0.1  # share of the lists that change in the last round
-USUAL_ROUNDS, PLACE = 2, 1e-9  # rounds to predict with, and seconds of a candidate's coordinate in memory
+USUAL_ROUNDS = 2  # to predict with
+CANDIDATE, PLACE = 5e-8, 1e-9  # seconds of a candidate, and of each of its coordinates, from memory
 CHECKED = 1000  # rows whose exact neighbors measure the recall
 NORMAL = 1.959963984540054  # the 97.5 % point of the normal distribution
 
@@ -46,7 +46,7 @@ def near_share(size: int) -> float:
 def nearly_seconds(size: int, columns: int, count: int, threads: int) -> float:
     """Return the predicted seconds of the rounds of points (n x d) among the neighbors of their neighbors."""
     listed = count + SPARE + CLOSE**2
-    return USUAL_ROUNDS * size * listed * (rates().neighbor + columns * PLACE) / threads
+    return USUAL_ROUNDS * size * listed * (CANDIDATE + columns * PLACE) / threads
 
 
 def approximate_nearest(points: Array, count: int) -> tuple[Indices, Array]:
@@ -148,8 +148,8 @@ class Recall:
 
     def note(self) -> None:
         """Note the recall as a result."""
-        note("N-RECALL", f"neighbors are approximate, as asked for: {self.share:.2%} of those of {self.rows:,} random rows "
-             f"were found (95 % interval: {self.low:.2%} to {self.high:.2%})", recall=self.share, low=self.low,
+        note("N-RECALL", f"neighbors are approximate, as asked for: {self.share:.2%} of those of {self.rows:,} random "
+             f"rows were found (95 % interval: {self.low:.2%} to {self.high:.2%})", recall=self.share, low=self.low,
              high=self.high, rows=self.rows)
 
 

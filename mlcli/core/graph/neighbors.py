@@ -120,10 +120,9 @@ class NearlyNearest(Nearest):
         require_apart(data)
         metric = _search_metric(data)
         if metric is None or not (metric.plain or metric.embeds):
-            said = "dissimilarities are given" if metric is None else f"{metric.name} distances are not Euclidean ones of "\
-                "transformed rows"
-            raise ConfigError("APPROXIMATE", f"neighbors cannot be searched approximately: {said}",
-                              where="method.neighbors.search", hint="leave it out: the search is exact")
+            said = "dissimilarities are" if metric is None else f"{metric.name} distances are"
+            raise ConfigError("APPROXIMATE", f"neighbors cannot be searched approximately: {said} not Euclidean "
+                              "distances", where="method.neighbors.search", hint="leave it out: the search is exact")
         return search_neighbors(data.values, metric, self)
 
     def search(self, values: Array, metric: RowMetric | None) -> Lists:

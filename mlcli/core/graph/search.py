@@ -22,6 +22,7 @@ from mlcli.core.euclidean_distances import BLOCK, HELD, pair_distances, squared_
 from mlcli.core.graph.candidates import (
     FINER,
     LEAST,
+    MANY,
     SEARCH_BLOCK,
     SPARE,
     TREE_COLUMNS,
@@ -95,7 +96,8 @@ def nearly_nearest(points: Array, count: int, metric: RowMetric = EUCLIDEAN) -> 
 
     rows = metric.represent(points)
     if searches_all(rows.shape, count):
-        note("N-SEARCHED-ALL", "neighbors: an approximate search was asked for, but this one is exact, which takes no longer")
+        note("N-SEARCHED-ALL", "neighbors: an approximate search was asked for, but this one is exact, which takes no "
+             "longer")
         return nearest(points, count, metric)
     indices, squared = approximate_nearest(rows, count)
     lengths = np.sqrt(squared)
@@ -483,12 +485,14 @@ def nearly_step(metric: RowMetric, shape: tuple[int, ...], count: int, threads: 
 def neighbors_cost(points: int, columns: int, count: int, tree: bool, threads: int, native: bool) -> float:
     """Seconds of an exact search for neighbors, through a k-d tree or products in single precision.
 
-    The native kernels take each pair of points once, SciPy's way twice. Neighbors that are kept are refined.
+    The native kernels take each pair of points once, SciPy's way twice. Neighbors that are kept are refined. What
+    bounds may skip is not known before, and not counted.
     """
     if tree:
         return points * (5 + count) * max(columns / 3, 1.0) * np.log2(points + 2) * rates().branch / threads
     pairs = (1.0 if native else 2.0) * points**2 * columns * rates().paired
-    return (pairs + points**2 * 1.5e-9 + points * count * rates().neighbor) / threads
+    looked = 3e-10 if native and points >= MANY else 1.5e-9  # at a product, for both of its points
+    return (pairs + points**2 * looked + points * count * rates().neighbor) / threads
 
 
 def parts_of(rows: int) -> list[slice]:
