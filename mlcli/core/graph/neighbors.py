@@ -259,15 +259,16 @@ BOTH_WAYS = 1.4  # entries of a graph for each neighbor, as about half of these 
 SAME_BOTH_WAYS = "within a radius all neighbors are mutual"  # why a rule for joining them has no effect
 
 
+SEARCH = ("How neighbors are searched for: `approximate` finds most of them, in less time for many points, and measures "
+          "how many.")
+
+
 class NeighborOptions(Options):
     """The base of options with a number of neighbors."""
 
     if TYPE_CHECKING:  # those of each have a default of their own
         count: int | None
-
-    search: Literal["exact", "approximate"] = option(
-        "exact", "How neighbors are searched for: `approximate` finds most of them, in less time for many points, and "
-        "measures how many.")
+        search: Literal["exact", "approximate"]
 
     def nearest_few(self, count: int) -> Nearest:
         """Return the rule of the nearest `count`, as they are to be searched for."""
@@ -296,6 +297,7 @@ class Neighbors(NeighborOptions):
     radius: float | None = option(None, "Distance within which points are neighbors, instead of a count.", gt=0)
     pieces: Literal["error", "largest", "connect"] = option(
         "error", "If the graph falls into pieces: stop, keep the largest, or connect them by their shortest links.")
+    search: Literal["exact", "approximate"] = option("exact", SEARCH)
 
     @model_validator(mode="before")
     @classmethod
@@ -325,6 +327,7 @@ class NeighborCount(NeighborOptions):
     radius: ClassVar[None] = None
     count: int = option(14, "Neighbors of each point (not counting itself: one less than n_neighbors of umap-learn).",
                         adapts=True, ge=1)
+    search: Literal["exact", "approximate"] = option("exact", SEARCH)
 
     def neighborhood(self, data: Given) -> Nearest:
         """Return the neighborhood in this data."""
