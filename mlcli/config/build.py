@@ -199,9 +199,10 @@ def fingerprint(config: RunConfig) -> str:
     later += [] if config.compute.portable else ["compute.portable"]
     later += ["onto"] if config.onto is None else ["onto.run"]  # whose run.json is compared beside the options
     later += ["onto.weight"] if config.onto is not None and config.onto.way != "tied" else []
-    later += [f"method.{path}neighbors.search" for path, options in
-              (("", config.method), ("graph.", getattr(config.method, "graph", None)))
-              if getattr(getattr(options, "neighbors", None), "search", "") == "exact"]
+    for path, options in (("", config.method), ("graph.", getattr(config.method, "graph", None))):
+        if "neighbors" in getattr(type(options), "model_fields", ()) and (
+                getattr(getattr(options, "neighbors", None), "search", "") == "exact"):
+            later.append(f"method.{path}neighbors.search")
     for path in (*UNASKED, *later):
         values = without_value(values, path.split("."))
     further, values = at_path(values, FURTHER_VIEWS.split(".")), without_value(values, FURTHER_VIEWS.split("."))

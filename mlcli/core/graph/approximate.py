@@ -2,8 +2,8 @@
 
 Each block of near points is compared with those nearest to it alone. Then points look among the neighbors of their
 neighbors, round after round, as in nearest neighbor descent (Dong, Moses and Li, "Efficient k-nearest neighbor graph
-construction for generic similarity measures", 2011), until few lists change. Rounds go from one state of all lists to
-the next, and distances are sums in a fixed order, so that nothing depends on threads.
+construction for generic similarity measures", 2011), until the lists of some rows hold most of the exact ones. Rounds
+go from one state of all lists to the next, and distances are sums in a fixed order, so that nothing depends on threads.
 """
 
 from math import sqrt
@@ -19,17 +19,18 @@ from mlcli.base.values.scaling import Unit
 from mlcli.core.euclidean_distances import rounding_of_products
 from mlcli.core.graph.candidates import QUICK_BLOCK, SPARE, TREE_COLUMNS, refine
 from mlcli.core.graph.point_blocks import BLOCK, PointBlocks
+from mlcli.core.graph.search import nearest_of_some
 from mlcli.core.metrics import RowMetric
 from mlcli.core.metrics.base import squared_at
 
-LEAST_POINTS = 2**15  # below, all pairs take no longer
+LEAST_POINTS = 2**18  # below, all pairs take no longer
 NEAR_BLOCKS = 64  # that each is compared with: 25,000 points
 CLOSE = 12  # neighbors of a point that tell it of theirs
 ROUNDS = 6
-ENOUGH = 0.1  # share of the lists that change in the last round
+ENOUGH = 0.99  # share of the neighbors of some rows that ends the rounds
 USUAL_ROUNDS = 2  # to predict with
 CANDIDATE, PLACE = 5e-8, 1e-9  # seconds of a candidate, and of each of its coordinates, from memory
-CHECKED = 1000  # rows whose exact neighbors measure the recall
+TRIED, CHECKED = 250, 1000  # rows whose exact neighbors end the rounds, and measure the recall
 NORMAL = 1.959963984540054  # the 97.5 % point of the normal distribution
 
 
@@ -55,12 +56,14 @@ def approximate_nearest(points: Array, count: int) -> tuple[Indices, Array]:
     found = _among_blocks(points, width)
     found, squared = _refined(points, found, width)
     active = np.ones(len(points), dtype=bool)
+    tried = some_rows(len(points), TRIED)
+    last = nearest_of_some(points, tried, count).lengths.reshape(-1, count)[:, -1:]
     for _ in range(ROUNDS):
+        if (np.sqrt(squared[tried, :count]) <= last).mean() >= ENOUGH:
+            break
         better, closer = _descend(points, found, squared, active)
         changed = (better != found).any(axis=1)
         found, squared = better, closer
-        if changed.mean() <= ENOUGH:
-            break
         active = changed | changed[found[:, :CLOSE]].any(axis=1)
     return found[:, :count].copy(), squared[:, :count].copy()
 
@@ -153,7 +156,6 @@ class Recall:
              high=self.high, rows=self.rows)
 
 
-def checked_rows(size: int) -> Indices:
-    """Return the random rows whose exact neighbors measure the recall, in order."""
-    random = np.random.default_rng([size, CHECKED])
-    return np.sort(random.choice(size, min(CHECKED, size), replace=False))
+def some_rows(size: int, count: int) -> Indices:
+    """Return so many random rows in order, others for each count."""
+    return np.sort(np.random.default_rng([size, count]).choice(size, min(count, size), replace=False))

@@ -259,8 +259,8 @@ BOTH_WAYS = 1.4  # entries of a graph for each neighbor, as about half of these 
 SAME_BOTH_WAYS = "within a radius all neighbors are mutual"  # why a rule for joining them has no effect
 
 
-SEARCH = ("How neighbors are searched for: `approximate` finds most of them, in less time for many points, and measures "
-          "how many.")
+SEARCH = ("How neighbors are searched for: `approximate` finds most of them, in less time for many points, and "
+          "measures how many.")
 
 
 class NeighborOptions(Options):

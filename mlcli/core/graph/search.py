@@ -92,7 +92,14 @@ def nearly_nearest(points: Array, count: int, metric: RowMetric = EUCLIDEAN) -> 
 
     The metric embeds as Euclidean. All pairs are searched where that takes no longer.
     """
-    from mlcli.core.graph.approximate import Recall, approximate_nearest, by_metric, checked_rows, searches_all
+    from mlcli.core.graph.approximate import (
+        CHECKED,
+        Recall,
+        approximate_nearest,
+        by_metric,
+        searches_all,
+        some_rows,
+    )
 
     rows = metric.represent(points)
     if searches_all(rows.shape, count):
@@ -103,7 +110,7 @@ def nearly_nearest(points: Array, count: int, metric: RowMetric = EUCLIDEAN) -> 
     lengths = np.sqrt(squared)
     if not metric.plain:
         indices, lengths = by_metric(metric, rows, indices)
-    checked = checked_rows(len(rows))
+    checked = some_rows(len(rows), CHECKED)
     exact = nearest_of_some(points, checked, count, metric).lengths.reshape(-1, count)[:, -1:]
     Recall.of_rows((lengths[checked] <= exact).mean(axis=1)).note()
     return Lists(np.arange(len(rows) + 1) * count, indices.ravel(), lengths.ravel())

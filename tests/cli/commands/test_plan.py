@@ -14,16 +14,19 @@ from mlcli.base.machine import footprint
 from mlcli.base.machine.footprint import resident
 from mlcli.base.machine.rates import Rates, document, reference
 from mlcli.base.rows.source import Rows
+from mlcli.base.stages.steps import Step
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.extras import missing_module
 from mlcli.core.chain import graphs
 from mlcli.core.chain.graphs import fill_of
+from mlcli.core.graph.neighbors import NearlyNearest
 from mlcli.data.files import source
 from mlcli.data.files.source import open_input
 from mlcli.data.formats.reader import block_file_of
 from mlcli.data.options.formats import FORMATS
 from mlcli.data.options.input import Input
 from mlcli.data.read import blocks
+from mlcli.planning import plan as planning
 from mlcli.rundir import disk_space
 from tests.journeys.support import Caller
 from tests.native.support import needs_native
@@ -442,3 +445,16 @@ def test_a_refusal_names_the_limit_as_it_was_written(mlcli: Caller, arguments: t
     assert refused.code == 82, refused.err
     assert "compute.memory_limit" in refused.err.partition(f"; {place}; ")[2]
     assert "--memory-limit" not in refused.err
+
+
+def test_a_long_exact_search_names_the_approximate_one(monkeypatch: pytest.MonkeyPatch, mlcli: Caller) -> None:
+    np.save("points.npy", np.random.default_rng(0).standard_normal((300, 20)))
+    search = ("--method", "umap", "--set", "method.neighbors.count=5")
+    assert "approximate" not in mlcli("plan", "points.npy", *search).out
+    monkeypatch.setattr(planning, "HOUR", 0.0)
+    monkeypatch.setattr(NearlyNearest, "step", lambda self, data, compute: Step("neighbors", "", 1e-9, 0.0))
+    assert "method.neighbors.search=approximate takes about 1e-09 s" in mlcli("plan", "points.npy", *search).out
+    asked = (*search, "--set", "method.neighbors.search=approximate")
+    assert "takes about 1e-09 s" not in mlcli("plan", "points.npy", *asked).out
+    other = (*search, "--set", "method.metric=cityblock")
+    assert "approximate" not in mlcli("plan", "points.npy", *other).out

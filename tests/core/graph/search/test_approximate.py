@@ -34,6 +34,7 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """A thousand points are many, and their blocks have one near block."""
     monkeypatch.setattr(approximate, "LEAST_POINTS", 1000)
     monkeypatch.setattr(approximate, "NEAR_BLOCKS", 1)
+    monkeypatch.setattr(approximate, "ENOUGH", 1.0)
 
 
 def roll(rows: int = 3000, columns: int = 20) -> Array:
