@@ -75,7 +75,7 @@ def predict_fit(config: RunConfig, planned: FitPlan, measure: float | None, work
     start, method, data = planned.start, planned.method, planned.data
     table, first = start.prepared.table, start.reduced
     with table.rows_named():
-        fit = planned.steps(measure)
+        fit = with_offers(planned.steps(measure), method, planned.normalized, config.compute)
         instead = "" if peak(fit, data, method, config.compute) <= config.compute.memory_bytes() else remedy(
             fit, planned.normalized, method, config.compute)
     ahead = [] if first is None else fit_steps(first.method, first.given.table.data(), config.compute, None)
@@ -135,13 +135,16 @@ def with_loading(steps: Sequence[Step]) -> list[Step]:
 
 
 def fit_steps(method: Method, data: Input, compute: Compute, measure: float | None) -> list[Step]:
-    """Return the steps of a method's fit to data; a long exact search for neighbors says what another would take."""
-    fitted = method.in_range(data)
-    steps = method.steps(fitted, compute, measure)
+    """Return the steps of a method's fit to data."""
+    return method.steps(method.in_range(data), compute, measure)
+
+
+def with_offers(steps: Sequence[Step], method: Method, data: Input, compute: Compute) -> list[Step]:
+    """Return the steps of a fit, where a long exact search for neighbors says what an approximate one would take."""
     neighbors = getattr(method, "neighbors", None)
     if not isinstance(neighbors, NeighborOptions) or neighbors.search != "exact" or neighbors.count is None or (
             not isinstance(data, Features)):
-        return steps
+        return [*steps]
     count = min(neighbors.count, len(data.values) - 1)
     return [with_offer(step, count, data, compute) if step.stage == "neighbors" else step for step in steps]
 
