@@ -1,6 +1,6 @@
 """Permutations of rows for tests: drawn by a seed, within strata or not, or given; and the p-value of a statistic."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
@@ -62,14 +62,22 @@ class Permutations:
         `statistics` returns those of some orders (b x n) of n rows, a (b, v) array; NaN do not count. Without
         permutations, or where a statistic is NaN, the p-value is NaN.
         """
-        reached, defined, done = np.zeros(len(observed)), np.zeros(len(observed)), 0
-        with running("permutations"):
+        def found() -> Iterator[Array]:
+            done = 0
             for orders in self.batches(size, strata, most):
-                found = statistics(orders)
-                reached += (found >= observed - slack).sum(axis=0)
-                defined += (~np.isnan(found)).sum(axis=0)
+                yield statistics(orders)
                 done += len(orders)
                 advance(done, self.count)
+
+        with running("permutations"):
+            return self.shares_reached(observed, found(), slack)
+
+    def shares_reached(self, observed: Array, found: Iterable[Array], slack: float = TIED) -> Array:
+        """Return the p-values (v) of observed statistics (v), from those found for the permutations (b x v each)."""
+        reached, defined = np.zeros(len(observed)), np.zeros(len(observed))
+        for some in found:
+            reached += (some >= observed - slack).sum(axis=0)
+            defined += (~np.isnan(some)).sum(axis=0)
         return np.where(np.isnan(observed) | (self.count < 1), np.nan, (reached + 1) / (defined + 1))
 
 

@@ -17,10 +17,11 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Dissimilarities, Features
 from mlcli.config.layers import Layer
 from mlcli.config.run_config import RunConfig
-from mlcli.core.metrics.distances import metric_of, squares
+from mlcli.core.metrics.distances import metric_of, squared
 from mlcli.core.permutations import Permutations, permutations_of
 from mlcli.core.relation.dispersion import Center, dispersion
 from mlcli.core.relation.permanova import By, Factor, Term, inner_products, label_of, permanova, terms_of
+from mlcli.core.relation.traces import Tile
 from mlcli.core.relation.vectors import correlations, fit_centroids, fit_vector, weighted_averages
 from mlcli.data.options.input import NO_IDS, Input
 from mlcli.data.options.wording import counted, listed, nearest, place, shown
@@ -124,15 +125,54 @@ def kept_distances(folder: Path, run: FinishedRun) -> Array | None:
     return values
 
 
-def squared_distances(rows: InputRows) -> tuple[Array, str]:
-    """Return the squared dissimilarities (n x n) that a run's method starts from, and what they are in words."""
+@frozen
+class SquaredDistances:
+    """The squared dissimilarities that a run's method starts from, some rows at a time, and what they are in words."""
+
+    between: Callable[[Indices, Indices], Array]  # of two lists of the run's rows (m x n), on one thread
+    among: Callable[[Indices], Array]  # of all pairs of some rows (m x m), on all threads
+    words: str
+
+    @classmethod
+    def given(cls, values: Array, words: str) -> "SquaredDistances":
+        """Return those of a matrix (n x n) of dissimilarities."""
+        def between(left: Indices, right: Indices) -> Array:
+            return np.asarray(np.square(values[np.ix_(left, right)]))
+
+        return cls(between, lambda chosen: between(chosen, chosen), words)
+
+    @classmethod
+    def of(cls, data: Features) -> "SquaredDistances":
+        """Return those of rows under their metric, computed when they are needed."""
+        metric = metric_of(data)
+        points = metric.represent(data.values - data.values.mean(axis=0) if metric.plain else data.values)
+
+        def between(left: Indices, right: Indices) -> Array:
+            found = metric.in_bulk(points[left], points[right])
+            return np.square(found, out=found)
+
+        return cls(between, lambda chosen: squared(metric, data.values[chosen], data.values[chosen]),
+                   f"{metric.name} distances of the run's input, as it was prepared")
+
+    def matrix(self, chosen: Indices) -> Array:
+        """Return those of all pairs of some rows (m x m); raises RefusedByPlan where memory does not hold them."""
+        Compute().require(32.0 * len(chosen) ** 2, f"dispersion of the dissimilarities of {len(chosen):,} rows",
+                          "leave out --dispersion, or use fewer rows")
+        return self.among(chosen)
+
+    def tile(self, chosen: Indices) -> Tile:
+        """Return the function of tiles of some rows, each of two ranges of these."""
+        return lambda rows, columns: self.between(chosen[rows], chosen[columns])
+
+
+def squared_distances(rows: InputRows) -> SquaredDistances:
+    """Return the squared dissimilarities that a run's method starts from."""
     table, method = rows.table, rows.config.method
-    Compute().require(32.0 * len(table.ids) ** 2, f"dissimilarities of {len(table.ids):,} rows", "use fewer rows")
     data = method.with_metric(table.data())
     if isinstance(data, Dissimilarities):
-        return squares(data), "the dissimilarities of the run's input"
+        return SquaredDistances.given(data.values, "the dissimilarities of the run's input")
     if isinstance(data, Features):
-        return squares(data), f"{metric_of(data).name} distances of the run's input, as it was prepared"
+        return SquaredDistances.of(data)
     raise ConfigError("NO-DISSIMILARITIES", f"the run was made from a {table.kind}, which has no dissimilarities",
                       where="--formula", hint="leave out --formula and --dispersion, or make a run of dissimilarities")
 
@@ -363,30 +403,29 @@ def tested(rows: CommonRows, asked: RelationRequest) -> tuple[Partition | None, 
     if not terms and groups is None:
         return None, None, ""
     kept = kept_distances(rows.folder, rows.run)
-    squared, words = squared_distances(rows.input_rows()) if kept is None else (
-        kept**2, "the dissimilarities that the run kept")
-    chosen = squared[np.ix_(rows.environment.rows, rows.environment.rows)]
-    return (partition_of(rows, asked, terms, chosen) if terms else None,
-            None if groups is None else spread_of(rows, asked, groups, chosen), words)
+    found = squared_distances(rows.input_rows()) if kept is None else SquaredDistances.given(
+        kept, "the dissimilarities that the run kept")
+    return (partition_of(rows, asked, terms, found) if terms else None,
+            None if groups is None else spread_of(rows, asked, groups, found), found.words)
 
 
-def partition_of(rows: CommonRows, asked: RelationRequest, terms: Sequence[Term], squared: Array) -> Partition:
-    """Partition squared dissimilarities (m x m) of the rows that have all variables of a formula."""
+def partition_of(rows: CommonRows, asked: RelationRequest, terms: Sequence[Term], found: SquaredDistances) -> Partition:
+    """Partition squared dissimilarities of the rows that have all variables of a formula."""
     names = tuple(dict.fromkeys(name for term in terms for name in term))
     kept = rows.complete(names, "--formula")
     variables = {name: some_rows(rows.variable(name, "--formula"), kept) for name in names}
-    table = permanova(inner_products(squared[np.ix_(kept, kept)]), terms, variables, asked.by, rows.permutations,
+    table = permanova(found.tile(rows.environment.rows[kept]), terms, variables, asked.by, rows.permutations,
                       rows.strata_of(kept))
     return Partition(" + ".join(map(label_of, terms)), asked.by, int(kept.sum()), table)
 
 
-def spread_of(rows: CommonRows, asked: RelationRequest, groups: Factor, squared: Array) -> Spread:
-    """Compare the dispersion of the groups of a factor, by squared dissimilarities (m x m)."""
+def spread_of(rows: CommonRows, asked: RelationRequest, groups: Factor, squares: SquaredDistances) -> Spread:
+    """Compare the dispersion of the groups of a factor, by squared dissimilarities."""
     kept = rows.complete([str(asked.groups)], "--dispersion") & present(groups)
     own = some_rows(groups, kept)
     assert isinstance(own, Factor)
-    found = dispersion(inner_products(squared[np.ix_(kept, kept)]), own.codes, len(own.levels), asked.center,
-                       rows.permutations, rows.strata_of(kept))
+    found = dispersion(inner_products(squares.matrix(rows.environment.rows[kept])), own.codes, len(own.levels),
+                       asked.center, rows.permutations, rows.strata_of(kept))
     ids = take_ids(rows.run.embedding.ids, rows.environment.rows[kept])
     return Spread(name=str(asked.groups), center=asked.center, levels=own.levels,
                   counts=np.bincount(own.codes).tolist(), ids=list(ids),

@@ -25,6 +25,7 @@ from mlcli.core.euclidean_distances import gower, halve
 from mlcli.core.kernels.corrections import Correction, correction_for
 from mlcli.core.kernels.forms import CACHED, Dense, gower_steps
 from mlcli.core.kernels.square import corrected_rows, distance_products
+from mlcli.core.kernels.streamed import fits_in_memory
 from mlcli.core.linalg import solve_cost
 from mlcli.core.metrics.distances import is_euclidean, metric_of, seconds_of_squares, squares
 from mlcli.core.model import Model
@@ -49,19 +50,37 @@ def kernel_of_function(chain: ChainInput, halved: Array, base: Any, tolerance: f
 
 
 COPIES = {"lingoes": 3.0, "cailliez": 5.0}  # n x n matrices at once
+COPIED = 1.5  # of the memory of distances that they take if they are to be held, with what the solver takes
 SPECTRA = {"lingoes": 0.5, "cailliez": 4.0}  # whole spectra that take as long
 
 
 def distance_chain(chain: ChainInput) -> Composition[Model]:
-    """Return the computation from distances: of landmarks, of all pairs in memory, or of a matrix in a file."""
+    """Return the computation from distances: of landmarks, of all pairs in memory or not, or of a matrix in a file."""
     if chain.stages.landmarks is not None:
         return LandmarkChain(chain)
     rows = rows_of(chain.data.values)
-    if rows is None:
+    if rows is None and held_in_memory(chain):
         return PairwiseChain(chain)
+    if rows is None:
+        from mlcli.core.chain.streamed_distances import StreamedChain
+
+        return StreamedChain(chain)
     from mlcli.core.chain.file_distances import FileChain
 
     return FileChain(chain, rows)
+
+
+def held_in_memory(chain: ChainInput) -> bool:
+    """Whether the distances of all pairs are held: few ones, those that take long to compute, if they fit, and others
+    that only a matrix in memory serves.
+    """
+    eigensolve, metric = chain.stages.eigensolve, metric_of(chain.data)
+    whole = eigensolve.components == "all" or eigensolve.solver == "dense" or chain.stages.correction != "none"
+    if whole or chain.kernel.bent or not isinstance(chain.data, Features):
+        return True
+    slow = not (metric.embeds or metric.shared_seconds)
+    return fits_in_memory(chain.size, chain.compute) or (
+        slow and COPIED * 8 * chain.size**2 <= chain.compute.memory_bytes())
 
 
 @frozen

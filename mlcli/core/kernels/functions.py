@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from mlcli.base.frozen import frozen
+from mlcli.base.rows.blocks import each, row_blocks
 from mlcli.base.stages.stage import note
 from mlcli.base.stages.steps import Step
 from mlcli.base.stored import stored
@@ -12,7 +13,7 @@ from mlcli.base.types import AnyArray, Array
 from mlcli.base.values.options import Power, option
 from mlcli.base.values.products import Name
 from mlcli.base.values.scaling import Unit
-from mlcli.core.euclidean_distances import GAUSSIAN_RATE, inner_products, squared_distances
+from mlcli.core.euclidean_distances import GAUSSIAN_RATE, gower, inner_products, squared_distances
 from mlcli.core.kernels.median import (
     euclidean_median_step,
     median_square,
@@ -22,7 +23,7 @@ from mlcli.core.kernels.median import (
 from mlcli.core.kernels.options import OF_DISTANCES, KernelOptions, OfProducts
 from mlcli.core.linalg import require_finite
 from mlcli.core.metrics import RowMetric
-from mlcli.core.metrics.distances import in_tiles, squared
+from mlcli.core.metrics.distances import SIDE, in_tiles, squared
 from mlcli.errors import GeometryError
 
 NARROW = 64.0  # rate times the largest squared norm up to which passes may start in single precision
@@ -260,6 +261,50 @@ class Radial:
     def _of_squares(self, squares: Array) -> Array:
         squares *= -self.rate
         return np.exp(squares, out=squares)
+
+
+@frozen
+class HalvedSquares:
+    """-d²/2 with the distance d of a metric, which centering turns into inner products."""
+
+    metric: RowMetric
+    name: ClassVar[str] = "gower"
+    definite: ClassVar[bool] = False
+    movable: ClassVar[bool] = False
+    exponential: ClassVar[bool] = False
+
+    def __call__(self, left: Array, right: Array) -> Array:
+        """Return the (m, n) array of values for all pairs."""
+        return gower(squared(self.metric, left, right))
+
+    def diagonal(self, points: Array) -> Array:
+        """Return each point's value with itself, an (n,) array of zeros, for an (n, d) array of points."""
+        return np.zeros(len(points))
+
+    def factors(self, points: Array) -> tuple[Array, Array]:
+        """Return the rows of an (n, d) array as the metric compares them, for both sides."""
+        rows = self.metric.represent(points)
+        return rows, rows
+
+    def tile(self, left: AnyArray, right: AnyArray) -> Any:
+        """Return values from factors of two blocks of points, on one thread."""
+        distances = self.metric.in_bulk(left, right)
+        np.square(distances, out=distances)
+        return gower(distances, distances)
+
+    def block(self, left: Array, right: Array) -> Array:
+        """Return the (m, n) array of values from (m, c) and (n, c) factors, on all threads."""
+        values = np.empty((len(left), len(right)))
+
+        def fill(columns: slice) -> None:
+            values[:, columns] = self.tile(left, right[columns])
+
+        each(fill, row_blocks(len(right), SIDE))
+        return values
+
+    def narrow(self, points: Array) -> bool:
+        """Whether single precision is enough for (n, d) points: no, distances are computed in double precision."""
+        return False
 
 
 def fix_defaults(kernel: Function, metric: RowMetric, points: Array, unit: Unit) -> Function | Radial:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from mlcli import native
 from mlcli.base.machine.rates import product_rate, rates
 from mlcli.base.rows.blocks import each, row_blocks
 from mlcli.base.types import Array, Indices
@@ -32,6 +33,20 @@ def distances_cost(metric: RowMetric, points: int, columns: int, threads: int) -
 def differences_cost(metric: RowMetric, points: int, columns: int, threads: int) -> float:
     """Seconds of the distances of all pairs by differences, each computed once."""
     return points**2 / 2 * (columns * metric.column_seconds + 2e-9) / threads
+
+
+SAMPLED = 1000  # rows whose share of zeros is that of all, for predictions
+
+
+def bulk_cost(metric: RowMetric, points: Array, threads: int) -> float:
+    """Seconds of `in_bulk` for all pairs of points (n x d), each computed once."""
+    count, columns = points.shape
+    if metric.embeds:
+        return kernel_cost(count, columns, threads) / 2
+    if metric.shared_seconds is None or not native.available():
+        return differences_cost(metric, count, columns, threads)
+    filled = float(np.count_nonzero(points[:SAMPLED])) / max(len(points[:SAMPLED]), 1)
+    return count**2 / 2 * (filled * metric.shared_seconds + 8e-9) / threads
 
 
 def pairs_cost(metric: RowMetric, points: int, columns: int, threads: int) -> float:

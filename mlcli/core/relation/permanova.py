@@ -1,15 +1,17 @@
 """Permutational analysis of variance of dissimilarities: model formulas, their terms, and sums of squares."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, product
 from typing import Literal
 
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.types import Array, Indices
+from mlcli.base.stages.stage import running
+from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.core.permutations import Permutations
+from mlcli.core.relation.traces import Design, DesignTerm, Tile
 from mlcli.errors import ConfigError, DataError, GeometryError
 
 TOKENS = re.compile(r"\s*(?:`([^`]+)`|([^\W\d][\w.]*|\.[^\W\d][\w.]*)|([+:*~]))")
@@ -130,6 +132,28 @@ def columns_of(term: Term, variables: Variables) -> Array:
     return np.column_stack([np.prod(chosen, axis=0) for chosen in product(*(part.T for part in parts))])
 
 
+def design_term(term: Term, variables: Variables) -> DesignTerm:
+    """Return the column of each row, and its number there, for what a term spans beside the mean and its margins.
+
+    Of factors alone the most frequent column is left out: it is the mean less the others.
+    """
+    factors = [value for value in (variables[name] for name in term) if isinstance(value, Factor)]
+    others = [value for value in (variables[name] for name in term) if not isinstance(value, Factor)]
+    size = len(factors[0].codes if factors else others[0])
+    numbers = np.prod([np.ones(size), *others], axis=0)
+    numbers = numbers if factors else numbers - numbers.mean()
+    numbers = numbers / max(float(np.abs(numbers).max()), np.finfo(float).tiny)
+    if not factors:
+        return DesignTerm(np.zeros(size, dtype=np.int64), numbers)
+    codes = np.zeros(size, dtype=np.int64)
+    for factor in factors:
+        codes = np.unique(codes * len(factor.levels) + factor.codes, return_inverse=True)[1]
+    if not others:
+        largest = int(np.argmax(np.bincount(codes)))
+        codes = np.where(codes == largest, -1, np.where(codes > largest, codes - 1, codes))
+    return DesignTerm(codes, numbers)
+
+
 def sequential_bases(terms: Sequence[Term], variables: Variables) -> list[Array]:
     """Return for each term an orthonormal basis (n x q) of what it adds to the mean and the terms before it."""
     basis = np.zeros((0, 0))
@@ -161,7 +185,7 @@ def _extended(basis: Array, column: Array) -> Array:
 
 
 By = Literal["terms", "margin", "none"]
-AT_ONCE = 2**22  # numbers of the bases of the permutations that are held together
+HELD = 2**27  # numbers of the permutations that are held together: 512 MiB
 EXACT = 1e-12  # share of the whole up to which the residual is rounding
 
 
@@ -185,56 +209,66 @@ def inner_products(squared: Array) -> Array:
     return squared
 
 
-def permanova(products: Array, terms: Sequence[Term], variables: Variables, by: By, permutations: Permutations,
+def permanova(tile: Tile, terms: Sequence[Term], variables: Variables, by: By, permutations: Permutations,
               strata: Indices | None = None) -> list[AnalysisRow]:
-    """Partition tr(G) of inner products G (n x n) among the terms of a model, as vegan's `adonis2`.
+    """Partition tr(G), G = -H D² H / 2, among the terms of a model, as vegan's `adonis2`.
 
-    `terms` are tested in their order, `margin` tests each after all others, `none` tests the model as a whole. The last
-    two rows are the residual and the total. Raises DataError for a model without residuals and GeometryError where all
-    dissimilarities are zero (McArdle and Anderson, 2001).
+    `tile` gives squared dissimilarities D² of two ranges of the n rows that the variables have. `terms` are tested in
+    their order, `margin` tests each after all others, `none` tests the model as a whole. The last two rows are the
+    residual and the total. Raises DataError for a model without residuals and GeometryError where all dissimilarities
+    are zero (McArdle and Anderson, 2001).
     """
-    whole, sequence = float(np.trace(products)), sequential_bases(terms, variables)
+    sequence = sequential_bases(terms, variables)
     model = np.column_stack(sequence)
-    left = len(products) - 1 - model.shape[1]
-    if not model.shape[1]:
+    size, freedom = model.shape
+    left = size - 1 - freedom
+    if not freedom:
         raise DataError("MODEL-FREEDOM", "the variables of the formula do not vary in these rows", where="--formula",
                         hint="name others")
     if left < 1:
-        raise DataError("MODEL-FREEDOM", f"the terms take all {left + model.shape[1]:,} degrees of freedom of "
-                        f"{len(products):,} rows, and leave no residual", where="--formula",
+        raise DataError("MODEL-FREEDOM", f"the terms take all {left + freedom:,} degrees of freedom of "
+                        f"{size:,} rows, and leave no residual", where="--formula",
                         hint="name fewer variables, or those with fewer levels")
+    tested = _tested(terms, variables, sequence, by)
+    design = Design.of([design_term(term, variables) for term in terms], [model, *(basis for _, basis in tested)])
+    freedoms = np.array([basis.shape[1] for _, basis in tested])
+    parts: list[Array] = []
+    with running("permutations"):
+        for orders in _places(permutations, size, strata):
+            found, whole = design.squares(tile, orders)
+            parts.append(found)
     if not whole > 0:
         raise GeometryError("ALL-EQUAL", "all dissimilarities of the rows are zero", hint="nothing can be partitioned")
-    tested = _tested(terms, variables, sequence, by)
-    parts = [*([model] if by == "margin" else []), *(basis for _, basis in tested)]
-    stacked, ends = np.column_stack(parts), np.cumsum([0, *(basis.shape[1] for basis in parts)])
-    freedoms = np.array([basis.shape[1] for _, basis in tested])
-
-    def sums(orders: Indices) -> Array:
-        """Return the squares of the model and of each tested term (b x (1 + t)) for orders (b x n) of the data."""
-        bases = stacked[np.argsort(orders, axis=1)].transpose(1, 0, 2).reshape(len(products), -1)
-        each = (bases * (products @ bases)).sum(axis=0).reshape(len(orders), -1)
-        found = np.add.reduceat(each, ends[:-1], axis=1)
-        return found if by == "margin" else np.column_stack([found.sum(axis=1), found])
-
-    def ratios(found: Array) -> Array:
-        residual = whole - found[:, :1]
-        residual = np.where(np.abs(residual) <= EXACT * whole, 0.0, residual)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray((found[:, 1:] / freedoms) / (residual / left))
-
-    observed = sums(np.arange(len(products))[None, :])
-    statistics = ratios(observed)[0]
-    p_values = permutations.p_values(
-        statistics, lambda orders: ratios(sums(orders)), len(products), strata=strata,
-        most=max(1, AT_ONCE // stacked.size))
-    squares = observed[0].tolist()
+    sums = np.concatenate(parts)
+    residual = whole - sums[:, :1]
+    residual = np.where(np.abs(residual) <= EXACT * whole, 0.0, residual)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = (sums[:, 1:] / freedoms) / (residual / left)
+    squares, statistics, p_values = sums[0].tolist(), ratios[0], permutations.shares_reached(ratios[0], [ratios[1:]])
     rows = [AnalysisRow(name, int(freedom), size, size / whole, ratio=float(ratio), p_value=float(p_value))
             for (name, _), freedom, size, ratio, p_value in zip(
                 tested, freedoms, squares[1:], statistics, p_values, strict=True)]
     rest = whole - squares[0]
-    return [*rows, AnalysisRow("Residual", left, rest, rest / whole),
-            AnalysisRow("Total", len(products) - 1, whole, 1.0)]
+    return [*rows, AnalysisRow("Residual", left, rest, rest / whole), AnalysisRow("Total", size - 1, whole, 1.0)]
+
+
+def _places(permutations: Permutations, size: int, strata: Indices | None) -> Iterator[AnyArray]:
+    """Yield the row of the design at each place (b x n) for the order as it is, first, and for each permutation.
+
+    There are as many together as memory holds for one pass.
+    """
+    count = permutations.count + 1
+    together = max(1, HELD // size)
+    held = np.empty((min(together, count), size), dtype=np.int32)
+    held[0], filled = np.arange(size), 1
+    for orders in permutations.batches(size, strata):
+        for order in orders:
+            if filled == len(held):
+                yield held
+                filled = 0
+            held[filled, order] = np.arange(size)
+            filled += 1
+    yield held[:filled]
 
 
 def _tested(terms: Sequence[Term], variables: Variables, sequence: Sequence[Array],

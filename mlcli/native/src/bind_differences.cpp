@@ -1,6 +1,7 @@
 // Python binding of sums over columns of what rows differ by.
 #include "bindings.hpp"
 
+#include "buffer.hpp"
 #include "kernels.hpp"
 
 namespace mlcli {
@@ -14,6 +15,18 @@ void differences(int kind, Matrix<const double> left, Matrix<const double> right
     kernels<double>().differences[kind](left.data(), static_cast<std::int64_t>(left.shape(0)), right.data(),
                                         static_cast<std::int64_t>(right.shape(0)),
                                         static_cast<std::int64_t>(left.shape(1)), out.data());
+}
+
+void amount_distances(int kind, Matrix<const double> left, Matrix<const double> right, Matrix<double> out) {
+    require(kind >= 0 && kind < AMOUNTS, "there is no such kind of distance");
+    require(left.shape(1) == right.shape(1), "left and right must be equally wide");
+    require(out.shape(0) == left.shape(0) && out.shape(1) == right.shape(0), "out must hold a number for every pair");
+    nb::gil_scoped_release release;
+    const Kernels<double> &kernel = kernels<double>();
+    const auto rows = static_cast<std::int64_t>(left.shape(0)), others = static_cast<std::int64_t>(right.shape(0));
+    const Buffer<double> scratch(kernel.amount_scratch(rows, others));
+    kernel.amount_distances[kind](left.data(), rows, right.data(), others, static_cast<std::int64_t>(left.shape(1)), out.data(),
+                        scratch.get());
 }
 
 void squared_at(Matrix<const double> rows, Matrix<const double> points, Matrix<const std::int64_t> chosen,
@@ -35,6 +48,7 @@ void squared_at(Matrix<const double> rows, Matrix<const double> points, Matrix<c
 
 void bind_differences(nb::module_ &m) {
     m.def("differences", &differences, "kind"_a, "left"_a.noconvert(), "right"_a.noconvert(), "out"_a.noconvert());
+    m.def("amount_distances", &amount_distances, "kind"_a, "left"_a.noconvert(), "right"_a.noconvert(), "out"_a.noconvert());
     m.def("squared_at", &squared_at, "rows"_a.noconvert(), "points"_a.noconvert(), "chosen"_a.noconvert(),
           "out"_a.noconvert());
 }

@@ -31,5 +31,6 @@ NB_MODULE(_kernels, m) {
     mlcli::bind_student(m);
     mlcli::bind_sweeps(m);
     mlcli::bind_text(m);
+    mlcli::bind_traces(m);
     mlcli::bind_triangles(m);
 }

@@ -63,6 +63,7 @@ void bind_stress(nb::module_ &m);
 void bind_student(nb::module_ &m);
 void bind_sweeps(nb::module_ &m);
 void bind_text(nb::module_ &m);
+void bind_traces(nb::module_ &m);
 void bind_triangles(nb::module_ &m);
 
 }  // namespace mlcli

@@ -12,6 +12,7 @@ namespace mlcli {
 template <class T> constexpr int BLOCK = 256 / sizeof(T);  // sources in a block: rows of equal bytes, so that stacks fit the cache
 
 constexpr int DIFFERENCES = 6;  // kinds of differences of rows: those of native/points.py, in that order
+constexpr int AMOUNTS = 2;  // kinds of distances of amounts, likewise
 constexpr int SIDES = 8;  // right sides that are solved for at once
 
 template <class T> struct Kernels {
@@ -73,6 +74,10 @@ template <class T> struct Kernels {
     // What rows on the left differ by from others on the right (rows x others), by one of the kinds.
     void (*differences[DIFFERENCES])(const double *left, std::int64_t rows, const double *right, std::int64_t others,
                                      std::int64_t columns, double *out);
+    // Distances of rows of amounts (rows x others) by what two have in common, by one of the kinds.
+    std::int64_t (*amount_scratch)(std::int64_t rows, std::int64_t others);  // numbers of `scratch`
+    void (*amount_distances[AMOUNTS])(const double *left, std::int64_t rows, const double *right, std::int64_t others,
+                           std::int64_t columns, double *out, double *scratch);
     // Squared distances from a point to some of others.
     void (*squared_at)(const double *point, const double *points, std::int64_t columns, const std::int64_t *chosen,
                        std::int64_t size, double *out);
@@ -180,6 +185,12 @@ template <class T> struct Kernels {
     Strips convolve_strips, measure_strips;
     void (*columns_back)(const double *lines, std::int64_t columns, std::int64_t first, const Transform &, double *grid,
                          std::int64_t rows, std::int64_t stride, std::int64_t count, double *z);
+    // Products of a tile of a kernel with columns of a design on both sides, for permutations of the design's rows.
+    std::int64_t (*trace_scratch)(std::int64_t rows, std::int64_t columns, int terms, int width);  // numbers of `scratch`
+    void (*permuted_products)(const double *tile, std::int64_t rows, std::int64_t columns, std::int64_t first,
+                              std::int64_t low, const std::int32_t *orders, std::int64_t count, std::int64_t size,
+                              const std::int32_t *codes, const double *numbers, int terms, int width, double *out,
+                              double *scratch);
 };
 
 struct Level {

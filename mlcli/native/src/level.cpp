@@ -1,6 +1,7 @@
 // All kernels at one instruction set: compiled once for each, with LEVEL naming its namespace.
 #include "kernels.hpp"
 
+#include "amounts.hpp"
 #include "anchors.hpp"
 #include "bytes.hpp"
 #include "convolution.hpp"
@@ -24,6 +25,7 @@
 #include "student.hpp"
 #include "sweeps.hpp"
 #include "thin.hpp"
+#include "traces.hpp"
 #include "triangles.hpp"
 
 namespace mlcli::LEVEL {
@@ -69,13 +71,15 @@ template <class T> static const Kernels<T> table = {
     Fold<T, BLOCK<T>>::scratch, floyd_pivot, floyd_rows, select<T>, select_row, select_columns,
     near_pairs<true>, near_pairs<false>, keep_near, refine, around<double>,
     {differences<Squared>, differences<Cityblock>, differences<Chebyshev>, differences<Canberra>,
-     differences<BrayCurtis>, differences<Ruzicka>}, squared_at, sweeps_scratch, sweep_rows, stress_rows,
-    student_sums, membership_sums, membership_rests, repel_rows, attract_rows, spread_points, collect_points,
-    sample_rows, gaussian_scratch<T>, gaussian_tile<T>, exponentials, logarithms, powers_of_two, radii_rows, density_rows,
-    gram_scratch, gram, project_scratch, project, rows_scratch, products_of_rows,
+     differences<BrayCurtis>, differences<Ruzicka>}, amount_scratch,
+    {amount_distances<BrayCurtisShare>, amount_distances<RuzickaShare>}, squared_at, sweeps_scratch, sweep_rows,
+    stress_rows, student_sums, membership_sums, membership_rests, repel_rows, attract_rows, spread_points,
+    collect_points, sample_rows, gaussian_scratch<T>, gaussian_tile<T>, exponentials, logarithms, powers_of_two,
+    radii_rows, density_rows, gram_scratch, gram, project_scratch, project, rows_scratch, products_of_rows,
     row_products_scratch, row_products,
     pair_sums, keys_before, order_points, multiply_sparse, lower_sparse, lift_rows, lower_rows,
-    columns_forth, strips<false>, strips<true>, columns_back};
+    columns_forth, strips<false>, strips<true>, columns_back,
+    trace_scratch, permuted_products};
 
 extern const Kernels<float> *const single;
 extern const Kernels<double> *const twofold;

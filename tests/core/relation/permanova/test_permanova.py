@@ -6,7 +6,7 @@ from scipy import stats
 
 from mlcli.base.types import Array
 from mlcli.core.permutations import Permutations
-from mlcli.core.relation.permanova import AnalysisRow, By, Factor, inner_products, permanova, terms_of
+from mlcli.core.relation.permanova import AnalysisRow, By, Factor, permanova, terms_of
 from mlcli.errors import DataError, GeometryError
 
 GENERATOR = np.random.default_rng(5)
@@ -20,7 +20,7 @@ SITE = {"group": GROUPS, "block": BLOCKS, "x": GENERATOR.standard_normal(30), "t
 def parted(formula: str, points: Array = POINTS, by: By = "terms", count: int = 99,
            **options: object) -> list[AnalysisRow]:
     squared = ((points[:, None] - points) ** 2).sum(axis=2)
-    return permanova(inner_products(squared), terms_of(formula), SITE, by, Permutations(count),
+    return permanova(lambda rows, columns: squared[rows, columns].copy(), terms_of(formula), SITE, by, Permutations(count),
                      **options)  # type: ignore[arg-type]
 
 
