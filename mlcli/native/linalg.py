@@ -244,9 +244,9 @@ def permuted_products(tile: Array, place: tuple[int, int], orders: AnyArray, cod
                       width: int) -> Array:
     """Return Zᵀ K Z for a tile (m x n) of a kernel K and each of some permutations of a design's rows (p x w x w).
 
-    The tile's first row and column in K stand at `place`. `orders` (p x size, int32) holds the row of the design at each
-    place. Each term of the design gives a row the column `codes` (terms x size, int32), from 1, or none (-1), and in it
-    `numbers` (terms x size). Column 0 holds ones.
+    The tile's first row and column in K stand at `place`. `orders` (p x size, int32) holds the row of the design at
+    each place. Each term of the design gives a row the column `codes` (terms x size, int32), from 1, or none (-1), and
+    in it `numbers` (terms x size). Column 0 holds ones.
     """
     out = np.zeros((len(orders), width * width))
     kernels().permuted_products(np.ascontiguousarray(tile), *place, orders, codes, numbers, out)

@@ -451,8 +451,9 @@ def species_of(rows: CommonRows, kind: SpeciesKind) -> Species | None:
             return None
         raise ConfigError("SPECIES", "the run was not made from a table of amounts", where="--species",
                           hint="leave it out, or make a run of the table of species itself")
-    return scored(rows, np.asarray(amounts.values)[rows.environment.rows], amounts.columns,
-                  "wa" if kind == "auto" else kind)
+    values, chosen = np.asarray(amounts.values), rows.environment.rows
+    every = np.array_equal(chosen, np.arange(len(values)))  # of all rows no copy is made
+    return scored(rows, values if every else values[chosen], amounts.columns, "wa" if kind == "auto" else kind)
 
 
 def scored(rows: CommonRows, amounts: Array, names: Sequence[str], kind: SpeciesKind) -> Species:
@@ -466,8 +467,9 @@ def scored(rows: CommonRows, amounts: Array, names: Sequence[str], kind: Species
         note("N-SPECIES", f"without a score, as they are in none of the rows or do not vary: {listed(lost)}",
              columns=lost)
     scores: Callable[[Array, Array], Array] = correlations if kind == "correlations" else weighted_averages
-    found = (weighted_averages(rows.points, amounts[:, there], expand=True) if kind == "expanded" else
-             scores(rows.points, amounts[:, there]))
+    scored = amounts if there.all() else amounts[:, there]
+    found = (weighted_averages(rows.points, scored, expand=True) if kind == "expanded" else
+             scores(rows.points, scored))
     return Species(kind, [names[place] for place in np.flatnonzero(there).tolist()], found)
 
 

@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import Any
 
 from mlcli.base.frozen import frozen
-from mlcli.base.machine.rates import FIRST_TOUCH, pass_cost
+from mlcli.base.machine.rates import FIRST_TOUCH, pass_cost, rates
 from mlcli.base.rows.blocks import each, row_blocks
 from mlcli.base.rows.source import rows_of
 from mlcli.base.stages.composition import Composition, FitStage
@@ -51,6 +51,7 @@ def kernel_of_function(chain: ChainInput, halved: Array, base: Any, tolerance: f
 
 COPIES = {"lingoes": 3.0, "cailliez": 5.0}  # n x n matrices at once
 COPIED = 1.5  # of the memory of distances that they take if they are to be held, with what the solver takes
+ENTRY = 6  # passes over memory that an entry of the kernel of landmarks takes
 SPECTRA = {"lingoes": 0.5, "cailliez": 4.0}  # whole spectra that take as long
 
 
@@ -246,9 +247,20 @@ class LandmarkChain(Composition[Model]):
         count, points = self.chain.stages.landmarks or 0, self.chain.data.values
         axes, rows = self.chain.stages.eigensolve.wanted(count), rows_of(points)
         sampled = 0 if self.chain.stages.correction != "none" else sample_count(len(points), count, axes)
-        step = landmark_step(count, len(points), self.placing, sampled)
-        return [step if rows is None else replace(
-            step, passes=placing_passes(rows, count + sampled, axes, step.seconds))]
+        step, seconds = landmark_step(count, len(points), self.placing, sampled), self.seconds(count + sampled)
+        if rows is None:
+            return [replace(step, seconds=seconds)]
+        threads = self.chain.compute.thread_count()
+        return [replace(step, seconds=seconds, passes=placing_passes(rows, count + sampled, axes, seconds * threads))]
+
+    def seconds(self, count: int) -> float:
+        """Return the seconds of the kernel between all points and `count` ones, and of its products with axes."""
+        chain, threads, metric = self.chain, self.chain.compute.thread_count(), metric_of(self.chain.data)
+        size, columns = chain.data.values.shape
+        apart = 0.0 if not isinstance(chain.data, Features) else columns * (
+            2 * rates().product if metric.plain else metric.column_seconds)
+        entry = apart + rates().bent * chain.kernel.bent + pass_cost(ENTRY)
+        return float(size * count * entry / threads)
 
     def result(self) -> Model:
         """Return all points as they are placed."""

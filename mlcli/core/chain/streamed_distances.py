@@ -14,13 +14,14 @@ from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.kernels.corrections import Correction
 from mlcli.core.kernels.functions import HalvedSquares
 from mlcli.core.kernels.square import corrected_rows, distance_products
-from mlcli.core.kernels.streamed import STREAMED, Streamed
+from mlcli.core.kernels.streamed import PassCount, Streamed
 from mlcli.core.kernels.tiles import TILE, WIDTH, Tiles, tiled_passes
 from mlcli.core.metrics.distances import bulk_cost, metric_of
 from mlcli.core.model import Model
 from mlcli.core.similarities.kernels import Distances
 from mlcli.core.similarities.projector import linear_decoder
 
+PASSES = PassCount(6, 5, 8)
 TOLERANCE = 1e-9  # residual to reach: a smaller one is not worth more passes
 
 
@@ -40,7 +41,7 @@ class StreamedChain(Composition[Model]):
     def kernel(self) -> Streamed:
         """K = -H D² H / 2 as an operator."""
         size = self.chain.size
-        note("F-STREAMED", f"the kernel of {size} points is computed in tiles of {TILE} x {TILE} and never stored")
+        note("F-PASSES", f"the kernel of {size} points is computed in tiles of {TILE} x {TILE} and never stored")
         function = HalvedSquares(metric_of(self.chain.data))
         return Streamed(Tiles(function, self.points, np.float64), TOLERANCE)
 
@@ -58,9 +59,9 @@ class StreamedChain(Composition[Model]):
         chain, points, threads = self.chain, self.chain.data.values, self.chain.compute.thread_count()
         seconds = bulk_cost(metric_of(chain.data), points, threads)
         held = 8.0 * (3 * min(ROOM, chain.size * 750) + 16 * WIDTH * chain.size)
-        return [Step("eigensolve", f"block Krylov: {STREAMED}, in each of which the distances are computed and centered",
-                     STREAMED.usual * seconds, held, spread=STREAMED.spread,
-                     passes=tiled_passes(points, STREAMED.usual, seconds * threads))]
+        return [Step("eigensolve", f"block Krylov: {PASSES}, in each of which the distances are computed and centered",
+                     PASSES.usual * seconds, held, spread=PASSES.spread,
+                     passes=tiled_passes(points, PASSES.usual, seconds * threads))]
 
     def result(self) -> Model:
         """Return the coordinates V √Λ, and axes V / √Λ for new points."""

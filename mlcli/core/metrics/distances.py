@@ -46,7 +46,7 @@ def bulk_cost(metric: RowMetric, points: Array, threads: int) -> float:
     if metric.shared_seconds is None or not native.available():
         return differences_cost(metric, count, columns, threads)
     filled = float(np.count_nonzero(points[:SAMPLED])) / max(len(points[:SAMPLED]), 1)
-    return count**2 / 2 * (filled * metric.shared_seconds + 8e-9) / threads
+    return count**2 / 2 * (filled * metric.shared_seconds + 1.2e-8) / threads
 
 
 def pairs_cost(metric: RowMetric, points: int, columns: int, threads: int) -> float:

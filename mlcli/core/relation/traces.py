@@ -1,9 +1,9 @@
 """Sums of squares of a design for many permutations of its rows, in one pass over the dissimilarities.
 
-The sum of squares of a term with an orthonormal basis Q is the trace of Qᵀ K Q, K = -D²/2: Q is orthogonal to the mean,
-so that K needs no centering. As Q = Z A with the columns Z of the design, it is also the sum of (Zᵀ K Z) ∘ (A Aᵀ). A factor
-gives each row one column of Z, which makes most products sums. Each tile of K is computed once for all permutations, and
-nothing n x n is kept.
+The sum of squares of a term with an orthonormal basis Q is the trace of Qᵀ K Q, K = -D²/2: Q is orthogonal to the
+mean, so that K needs no centering. As Q = Z A with the columns Z of the design, it is also the sum of
+(Zᵀ K Z) ∘ (A Aᵀ). A factor gives each row one column of Z, which makes most products sums. Each tile of K is computed
+once for all permutations, and nothing n x n is kept.
 """
 
 from collections.abc import Callable, Sequence

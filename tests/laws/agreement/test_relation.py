@@ -113,7 +113,8 @@ def test_partitions_are_those_of_adonis2(name: str, formula: str, by: By, permut
     site = environment("varechem" if lichen else "dune_env")
     _, products = principal("vegan/varespec.csv" if lichen else "metrics/dune.csv", 1)
     strata = site["Use"].codes if permuted == "dune_use" else None  # type: ignore[union-attr]
-    rows = permanova(lambda rows, columns: -2 * products[rows, columns], terms_of(formula), site, by, orders(permuted), strata)
+    rows = permanova(lambda rows, columns: -2 * products[rows, columns], terms_of(formula), site, by, orders(permuted),
+                     strata)
     expected = cells(name)
     assert [row.term for row in rows] == list(expected)
     for row, known in zip(rows, expected.values(), strict=True):

@@ -82,6 +82,15 @@ def products_of_sparse_rows(rows: int, columns: int) -> Iterator[Any]:
     yield linalg.lower_sparse(held, numbers(rows, 9))
 
 
+def permuted(rows: int, columns: int) -> Iterator[Any]:
+    generator, size = np.random.default_rng(4), rows + columns
+    orders = np.array([generator.permutation(size) for _ in range(35)], dtype=np.int32)
+    codes = np.array([generator.integers(1, 4, size), np.full(size, 4)], dtype=np.int32)
+    codes[0, codes[0] == 3] = -1
+    for some in (np.ones((2, size)), numbers(2, size)):
+        yield linalg.permuted_products(numbers(rows, columns), (0, rows), orders, codes, some, 5)
+
+
 def sweeps(rows: int, columns: int) -> Iterator[Any]:
     held = sparse_rows(rows, columns)
     parts = np.abs(numbers(columns, 5))
@@ -93,6 +102,8 @@ def distances(rows: int, columns: int) -> Iterator[Any]:
     left, right = np.abs(numbers(rows, columns)), np.abs(numbers(29, columns, seed=1))
     for kind in points.KINDS:
         yield points.differences(kind, left, right)
+    for kind in points.AMOUNTS:
+        yield points.amount_distances(kind, left * (left > 0.5), right)
     chosen = np.random.default_rng(2).integers(0, 29, (rows, 11))
     yield points.squared_at(left, right, chosen)
     several = np.argsort(np.random.default_rng(3).random((rows, 29)), axis=1)
@@ -224,7 +235,7 @@ def sized(works: Iterable[Callable[..., Iterator[Any]]]) -> dict[str, Callable[[
 
 
 CASES = {
-    **sized((products, products_of_sparse_rows, distances)),
+    **sized((products, products_of_sparse_rows, distances, permuted)),
     "products of hard numbers": partial(products, 33, 17, hard),
     **{f"forces on {axes} axes, {dof}": partial(forces, axes, dof) for axes in (1, 2, 3, 5, 18) for dof in (1.0, 0.7)},
     **{f"radial sums on {axes} axes, order {order}": partial(radial, axes, order) for axes in (1, 2, 3, 18)

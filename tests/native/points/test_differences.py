@@ -7,7 +7,7 @@ from scipy.spatial.distance import cdist
 from mlcli import native
 from mlcli.core.metrics.base import differences, squared_at
 from mlcli.native.library import kernels
-from mlcli.native.points import KINDS
+from mlcli.native.points import AMOUNTS, KINDS
 from tests.native.library.bits import bits_of
 from tests.native.support import choose, levels, needs_native
 
@@ -65,6 +65,29 @@ def test_some_pairs_have_the_bits_of_all(columns: int, level: str) -> None:
     finally:
         choose(usual)
     assert found.tobytes() == np.take_along_axis(every, chosen, axis=1).tobytes()
+
+
+@pytest.mark.parametrize("level", levels())
+@pytest.mark.parametrize("kind", AMOUNTS)
+@pytest.mark.parametrize("shape", [(1, 1, 1), (3, 2, 5), (4, 33, 127), (5, 9, 128), (300, 17, 7), (130, 40, 600)])
+def test_distances_of_amounts_are_those_of_differences(kind: str, shape: tuple[int, int, int], level: str) -> None:
+    rows, others, columns = shape
+    generator = np.random.default_rng(columns)
+    left, right = (generator.random((size, columns)) * (generator.random((size, columns)) < 0.3)
+                   for size in (rows, others))
+    left[:, 0] += 0.1
+    usual = native.describe()
+    try:
+        choose(level)
+        found, again = native.amount_distances(kind, left, right), native.amount_distances(kind, right, left)
+        alone = native.amount_distances(kind, left[-1:], right)
+        same = native.amount_distances(kind, left, left)
+    finally:
+        choose(usual)
+    assert found.tobytes() == again.T.copy().tobytes()
+    assert found[-1:].tobytes() == alone.tobytes()
+    assert not np.diag(same).any()
+    np.testing.assert_allclose(found, native.differences(kind, left, right), rtol=0, atol=1e-14)
 
 
 def test_points_that_are_not_there_are_refused() -> None:

@@ -20,8 +20,8 @@ SITE = {"group": GROUPS, "block": BLOCKS, "x": GENERATOR.standard_normal(30), "t
 def parted(formula: str, points: Array = POINTS, by: By = "terms", count: int = 99,
            **options: object) -> list[AnalysisRow]:
     squared = ((points[:, None] - points) ** 2).sum(axis=2)
-    return permanova(lambda rows, columns: squared[rows, columns].copy(), terms_of(formula), SITE, by, Permutations(count),
-                     **options)  # type: ignore[arg-type]
+    return permanova(lambda rows, columns: squared[rows, columns].copy(), terms_of(formula), SITE, by,
+                     Permutations(count), **options)  # type: ignore[arg-type]
 
 
 def test_of_one_coordinate_it_is_the_analysis_of_variance() -> None:
