@@ -41,7 +41,7 @@ class StreamedChain(Composition[Model]):
     def kernel(self) -> Streamed:
         """K = -H D² H / 2 as an operator."""
         size = self.chain.size
-        note("F-PASSES", f"the kernel of {size} points is computed in tiles of {TILE} x {TILE} and never stored")
+        note("F-STREAMED", f"the kernel of {size} points is computed in tiles of {TILE} x {TILE} and never stored")
         function = HalvedSquares(metric_of(self.chain.data))
         return Streamed(Tiles(function, self.points, np.float64), TOLERANCE)
 
