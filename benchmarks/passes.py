@@ -4,9 +4,9 @@ Usage: python benchmarks/passes.py pcoa|landmarks ROWS FOLDER [PEER]
 
 `pcoa` makes counts of 1,000 taxa in ROWS samples, a tenth of them over zero, computes principal coordinates of their
 Bray-Curtis dissimilarities and the PERMANOVA of three factors of eleven levels with 999 permutations; its peer is
-scikit-bio, whose matrix of dissimilarities comes from scikit-learn's Bray-Curtis and whose PERMANOVA has one factor.
-`landmarks` places ROWS points of 50 normal columns by kernel PCA of 1,000 landmarks; its peer is scikit-learn's Nystroem
-followed by PCA. FOLDER holds data and results, PEER is a Python that has the peer. The full sizes are 113721 and 1000000.
+scikit-bio, with dissimilarities by SciPy and one factor in its PERMANOVA. `landmarks` places ROWS points of 50 normal
+columns by kernel PCA of 1,000 landmarks; its peer is scikit-learn's Nystroem followed by PCA. FOLDER holds data and
+results, PEER is a Python that has the peer. The full sizes are 113721 and 1000000.
 """
 
 import os
