@@ -46,7 +46,8 @@ def cause_of(distances: Array, generator: np.random.Generator) -> Cause:
         drawn = sample_of(len(distances), MOST, generator)
         distances = distances[np.ix_(drawn, drawn)]
     size = len(distances)
-    distances = distances / (distances.sum() / (size * (size - 1)))
+    distances = distances / distances.max()  # so that their sum is in range
+    distances /= distances.sum() / (size * (size - 1))
     values, vectors = symmetric_eigen(Dense.of(gower(distances**2)).matrix)
     negative = values < -ZERO * np.abs(values).max()
     if size < FEWEST or not negative.any():

@@ -120,13 +120,12 @@ def plan_of(session: Session, given: Table | None = None) -> FitPlan:
 
 
 def with_scores(result: Result) -> Result:
-    """Return a run with its model for later use, where the model is written or rows were held out to be scored."""
-    calibrates = result.config.report.setting("calibration") is not None
-    if not calibrates and not result.config.report.writes("model"):
+    """Return a run with its model for later use where rows were held out, whose scores are a finding as well."""
+    if result.config.report.setting("calibration") is None:
         return result
     from mlcli.findings.frame.off_manifold import score_model
 
-    with running("calibration" if calibrates else "write"):
+    with running("calibration"):
         return replace(result, scored=score_model(result))
 
 
@@ -175,8 +174,11 @@ def write(folder: Path, result: Result, findings: Mapping[str, Any]) -> dict[str
             write_dropped(folder / names.DROPPED, result.dropped)
         if result.start.reduced is not None:
             np.save(folder / names.SCORES, result.method_input.values)
-        if result.scored is not None and config.report.writes("model"):
-            model = {**vars(result.scored.model), "unfolded": result.model.unfolded}
+        if config.report.writes("model"):
+            from mlcli.findings.frame.off_manifold import score_model
+
+            scored = result.scored or score_model(result)
+            model = {**vars(scored.model), "unfolded": result.model.unfolded}
             if model["onto"] is None:  # as in the models of earlier versions
                 del model["onto"]
             arrays[names.ARRAYS] = archive.save(folder, model)

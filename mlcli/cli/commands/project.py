@@ -44,7 +44,7 @@ def project(run: behavior.Run, new: New, *, as_view: AsView = None, view: View =
     mlcli project runs/distances-mds to_training_points.csv
     mlcli project runs/faces-isomap new_faces.csv -o new.csv --picture new.svg
     mlcli project runs/iris-lda new_flowers.csv -o new.csv --classes classes.csv
-    mlcli project runs/faces-isomap new_faces.csv -o new.csv --share 0.2 --history shares.csv
+    mlcli project runs/faces-isomap new.csv --share 0.2 --history shares.csv
     mlcli project runs/genes-ibfa new_doses.csv --as-view 2
     mlcli project runs/genes-ibfa new_genes.csv --view new_doses.csv
 

@@ -24,18 +24,20 @@ GAP = 2
 
 def show(run: behavior.Run, name: Name, *, rows: Rows = 8, columns: Columns = None, json: behavior.Json = False,
          debug: behavior.Debug = False) -> None:
-    """Print the corner of a matrix that a run kept, with the names of rows and columns.
+    """Print the corner of a matrix that a run kept.
 
     \b
     mlcli show runs/roll-isomap kernel
     mlcli show runs/roll-lle weights --rows 20 --columns 6
 
-    Rows and columns are in the order of embedding.csv. A point stands where a sparse matrix has no entry: no edge of
+    Rows and columns are in the order of embedding.csv, with their names. A point stands where a sparse matrix has no entry: no edge of
     the graph, no weight. mlcli export RUN --kept NAME writes the whole matrix as CSV.
     """
     from mlcli.cli.screen.output import print_json
+    from mlcli.cli.screen.streams import require_standard_output
     from mlcli.runs.kept import corner
 
+    require_standard_output()
     found = corner(Path(run), name, rows, columns or rows)
     if json:
         return print_json(found.document())

@@ -163,7 +163,7 @@ class Result:
     embedding: Table
     dropped: tuple[Dropped, ...]
     model: Model
-    scored: ScoredModel | None = None  # for later use; None before rows are scored, and where nothing takes them
+    scored: ScoredModel | None = None  # for later use; None before rows are scored, and where none were held out
 
     @property
     def start(self) -> Start:

@@ -35,6 +35,7 @@ REACHED: dict[str, tuple[list[str], object]] = {
     "labels": (["--labels", "y.csv"], "y.csv"),
     "view": (["-m", "cca", "--view", "b.csv"], "b.csv"),
     "columns": (["--columns", "x,y", "--columns", "a:b"], ("x", "y", "a:b")),
+    "similarities": (["--dissimilarities", "--similarities", "max-minus"], "max-minus"),
     "key": (["--key", "layers/12"], "layers/12"),
     "transpose": (["--transpose"], True),
     "missing_markers": (["--missing-markers", ".,-"], (".", "-")),

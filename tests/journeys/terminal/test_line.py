@@ -81,7 +81,7 @@ def test_several_values_in_a_file_are_answered_by_what_to_write_there(mlcli: Cal
 @pytest.mark.parametrize(("line", "words"), [
     ("mlcli embed data.csv -m is", ["isomap"]),
     ("mlcli embed -m lle --set method.neighbors.", [f"method.neighbors.{name}=" for name in (
-        "count", "radius", "pieces")]),
+        "count", "radius", "pieces", "search")]),
     ("mlcli embed --set method.graph = m", ["mutual"]),  # as Bash divides it
     ("mlcli embed --set method.graph =", ["union", "mutual"]),
     ("mlcli check --metric bra", ["braycurtis"]),

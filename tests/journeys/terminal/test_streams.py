@@ -22,7 +22,7 @@ TALKING = {  # what a command needs to have something to say on standard output
     "embed": ["data.csv", "-o", "new", "--json"], "run": ["config.yaml", "--json"], "check": ["data.csv"],
     "plan": ["data.csv"], "project": ["run", "data.csv"], "reconstruct": ["run", "run/embedding.csv"],
     "route": ["run", "1", "2"], "explore": ["data.csv", "--budget", "1s"], "explain": ["pca", "data.csv", "--json"],
-    "compare": ["run", "run", "-o", "page.html"],
+    "compare": ["run", "run", "-o", "page.html"], "show": ["run", "distances"],
     "relate": ["run", "--with", "data.csv", "--permutations", "9"], "collect": ["run", "-o", "table", "--json"],
     "report": ["run", "--json"], "export": ["run"], "verify": ["run"], "methods": [],
     "schema": [], "sample": ["torus"], "doctor": [],

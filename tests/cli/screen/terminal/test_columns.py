@@ -20,7 +20,8 @@ CLOCKS = re.compile(r"[\d.e-]+ (?:m?s|[KMG]iB|min)\b")
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name == "explore")) for name in SHOWN])
 def test_a_terminal_shows_every_line_whole(mlcli: Caller, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    assert mlcli("embed", "data.csv", "-q", "-o", "run").code == 0
+    kept = ["-m", "mds", "--keep", "distances"] if name == "show" else []
+    assert mlcli("embed", "data.csv", "-q", "-o", "run", *kept).code == 0
     monkeypatch.setenv("COLUMNS", str(WIDTH))
     piped = mlcli(*SHOWN[name])
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
