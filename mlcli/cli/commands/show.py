@@ -30,8 +30,8 @@ def show(run: behavior.Run, name: Name, *, rows: Rows = 8, columns: Columns = No
     mlcli show runs/roll-isomap kernel
     mlcli show runs/roll-lle weights --rows 20 --columns 6
 
-    Rows and columns are in the order of embedding.csv, with their names. A point stands where a sparse matrix has no entry: no edge of
-    the graph, no weight. mlcli export RUN --kept NAME writes the whole matrix as CSV.
+    Rows and columns are in the order of embedding.csv, with their names. A point stands where a sparse matrix has no
+    entry: no edge of the graph, no weight. mlcli export RUN --kept NAME writes the whole matrix as CSV.
     """
     from mlcli.cli.screen.output import print_json
     from mlcli.cli.screen.streams import require_standard_output

@@ -1,13 +1,15 @@
 """Points that are added to a layout of t-SNE or UMAP: they move among its points, which are fixed, and each other."""
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.rates import rates
-from mlcli.base.rows.blocks import in_order, row_blocks
+from mlcli.base.rows.blocks import each, in_order, row_blocks
 from mlcli.base.stages.stage import running
 from mlcli.base.stages.steps import Step
 from mlcli.base.stored import result
@@ -23,7 +25,14 @@ from mlcli.methods.neighbor_embedding.fuzzy_graph import memberships_of, smooth_
 from mlcli.methods.neighbor_embedding.negative_sampling import Epoch, MembershipCurve, Sampling, move_points, phases_of
 from mlcli.methods.neighbor_embedding.new_points import repulsion_by
 from mlcli.methods.neighbor_embedding.perplexity import conditional, gaps_of
-from mlcli.methods.neighbor_embedding.repulsion import attract, choose_summation, repel
+from mlcli.methods.neighbor_embedding.repulsion import (
+    ROWS,
+    Field,
+    attract,
+    choose_summation,
+    kernel_spectrum,
+    repel,
+)
 
 
 @frozen
@@ -203,6 +212,32 @@ class AddedDivergence:
         sums = repel(fixed, dof, choose_summation(*fixed.shape))[1] if len(fixed) > 1 else 0.0
         return cls(graph, fixed, dof, float(sums))
 
+    @cached_property
+    def repulsion(self) -> Callable[[Array], tuple[Array, Array]]:
+        """Return a function of places: the forces by fixed points, and sums of k, as a fit sums those of so many."""
+        exact = repulsion_by(self.fixed, self.dof)
+        field = None if choose_summation(*self.fixed.shape) != "grid" else Field.of(
+            self.fixed, lambda grid: kernel_spectrum(grid.sizes, grid.spacing, self.dof))
+        if field is None:
+            return exact
+
+        def by_field(places: Array) -> tuple[Array, Array]:
+            forces, sums = np.empty_like(places), np.empty(len(places))
+            within = np.all((places >= field.low) & (places <= field.high), axis=1)
+            inside, beyond = np.flatnonzero(within), np.flatnonzero(~within)
+
+            def read(rows: slice) -> None:
+                some = inside[rows]
+                values, slopes = field.at(places[some])
+                forces[some], sums[some] = -0.5 * slopes, values + len(self.fixed)
+
+            each(read, row_blocks(len(inside), ROWS))
+            if len(beyond):
+                forces[beyond], sums[beyond] = exact(places[beyond])
+            return forces, sums
+
+        return by_field
+
     def __call__(self, points: Array) -> tuple[Array, Array, float]:
         """Return attraction and repulsion at coordinates (m x p each), and the divergence."""
         count, size = len(points), self.graph.size
@@ -211,9 +246,9 @@ class AddedDivergence:
         pulls, _ = attract((starts, columns, shares), every, self.dof)
         both = np.where(columns < count, shares, 2 * shares)  # those of an added and a fixed point are there once
         energy = attract((starts, columns, both), every, self.dof)[1]
-        away, sums = repulsion_by(self.fixed, self.dof)(points)
-        apart, own = repulsion_by(points, self.dof)(points)
-        total = self.among_fixed + float(np.cumsum(2 * sums + own - 1)[-1])
+        away, sums = self.repulsion(points)
+        apart, among = repel(points, self.dof, choose_summation(*points.shape))
+        total = self.among_fixed + float(np.cumsum(2 * sums)[-1]) + among
         mass = float(np.cumsum(both)[-1])
         known = dot(both, logarithm(shares)) + mass * float(logarithm(np.asarray(total / size)))
         rest = (1 - mass / size) * float(logarithm(np.asarray(total / (self.among_fixed or 1.0))))

@@ -208,7 +208,6 @@ class Field:
                        out=(slopes, values))
         return values, slopes
 
-
     def bends(self, places: Array) -> Array:
         """Return second derivatives (m x p x p) at places (m x p) within the points' box, on one thread."""
         nodes, within = _nodes(places, self.grid.low, self.grid.spacing, self.nodes.shape)

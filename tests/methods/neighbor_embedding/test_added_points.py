@@ -64,6 +64,19 @@ def test_the_gradient_is_that_of_the_divergence(dof: float) -> None:
     assert np.allclose(numeric, 4 * (attraction - repulsion) / 60, rtol=1e-6, atol=1e-9)
 
 
+def test_many_fixed_points_repel_by_a_field_within_them_and_one_by_one_beyond(monkeypatch: pytest.MonkeyPatch) -> None:
+    fixed = GENERATOR.standard_normal((800, 2)) * 8
+    places = np.concatenate([GENERATOR.standard_normal((40, 2)) * 6, [[60.0, 1.0]]])
+    graph = neighbors().joined(np.full((10, 7), 1 / 7), 50)
+    exact, sums = AddedDivergence(graph, fixed, 1.0, 0.0).repulsion(places)
+    monkeypatch.setattr("mlcli.methods.neighbor_embedding.repulsion.EXACT_ROWS", 500)
+    forces, totals = AddedDivergence(graph, fixed, 1.0, 0.0).repulsion(places)
+    assert np.abs(forces - exact).max() < 1e-4 * np.linalg.norm(exact)
+    assert np.allclose(totals, sums, rtol=1e-4)
+    assert np.array_equal(forces[-1], exact[-1])
+    assert not np.array_equal(forces[0], exact[0])
+
+
 def test_a_point_that_equals_a_fixed_one_is_on_it() -> None:
     points = POINTS.copy()
     points[55] = points[7]
