@@ -38,10 +38,11 @@ def cells(rows: int, columns: int, seed: int) -> np.ndarray:
 def own(name: str, points: np.ndarray, count: int, threads: int) -> np.ndarray:
     """Return the neighbors (n x k) of a search of mlcli."""
     from mlcli.base.machine.threads import limit_threads
-    from mlcli.core.graph.search import nearest, nearly_nearest
+    from mlcli.core.graph.approximate import approximate_lists
+    from mlcli.core.graph.search import nearest
 
     with limit_threads(threads):
-        found = (nearest if name == "exact" else nearly_nearest)(points, count)
+        found = (nearest if name == "exact" else approximate_lists)(points, count)
     return found.indices.reshape(-1, count)
 
 

@@ -9,7 +9,7 @@ from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import Check, count
 from mlcli.certify.subject import Plan
 from mlcli.core.check.kernels import of_function, of_other_distances, of_points
-from mlcli.core.check.metrics import FORMULAS, bounded_distances, squared
+from mlcli.core.check.metrics import FORMULAS, BoundedDistances, bounded_distances, squared
 from mlcli.core.metrics import RowMetric
 from mlcli.core.similarities.base import Similarity
 from mlcli.core.similarities.off_manifold import NEAREST, ManifoldScore
@@ -18,6 +18,7 @@ from mlcli.core.similarities.projector import Projector
 MOST = 6  # rows that are scored again, unless all are
 ROW = 2e-3  # seconds for a row
 NEAR = 1e-6  # relative difference of a score
+MOST_DOUBT = 1e9  # of a ratio of distances, beyond which it may be any
 TIED = 1e-9  # relative difference of distances that may be equal
 CANCELED = 1e-9  # rounding of a squared length, of which little may be left
 
@@ -61,21 +62,30 @@ class ScoredStep:
 
     def _relative(self, row: Array, metric: RowMetric, left_out: int | None) -> tuple[float, float]:
         """Return the distance of a row (d) to its nearest reference rows over theirs, without one of these (a number):
-        the least and the largest, as rounding decides which of several rows at the same distance are the nearest.
+        the least and the largest, as rounding decides which of several rows at the same distance are the nearest, and
+        of distances that are hardly more than rounding any ratio.
         """
         reference = self.score.reference
         assert reference is not None
         points, places = reference.points, reference.places
-        far = row[places] if points is None else lengths(metric, row[None], points)[0]
+        doubts = [0.0]  # relative errors of distances
+
+        def near_ones(found: BoundedDistances, gone: list[int]) -> Array:
+            """Return distances of a row from all, and note the error of the mean of the nearest."""
+            distances, errors = np.delete(found.distances[0], gone), np.delete(found.errors[0], gone)
+            near = np.argsort(distances, kind="stable")[:NEAREST]
+            doubts.append(float(errors[near].sum() / max(distances[near].sum(), np.finfo(float).tiny)))
+            return found.distances[0]
 
         def between(one: int) -> Array:
             """Return distances of a reference row from all (z)."""
             if points is not None:
-                return lengths(metric, points[one : one + 1], points)[0]
+                return near_ones(lengths(metric, points[one : one + 1], points), [one, *gone])
             assert places is not None
             return np.asarray(self.projector.input_unit.measured(self.values[places[one], places]))
 
         gone = [] if left_out is None else [left_out]
+        far = row[places] if points is None else near_ones(lengths(metric, row[None], points), gone)
         kept = np.delete(np.arange(len(far)), gone)
         lengths_of_near = np.sort(far[kept])[:NEAREST]
         count, last = len(lengths_of_near), lengths_of_near[-1]
@@ -89,7 +99,8 @@ class ScoredStep:
                                                          open_reaches[:slots])]
         least = np.finfo(float).eps * float(reference.reaches.max(initial=0.0)) or 1.0
         low, high = (float(lengths_of_near.mean()) / max(end, least) for end in ends)
-        return low, high
+        doubt = min(4 * max(doubts), MOST_DOUBT)
+        return (low, high) if doubt < NEAR else (low * max(1 - doubt, 0.0), high * (1 + doubt))
 
     def _left_by_axes(self, rows: Array, coordinates: Array) -> tuple[Array, Array]:
         """Return ‖φ(x) - μ‖² less the squares along the axes for rows (m x d), and the sizes of what is subtracted."""
@@ -111,16 +122,16 @@ class ScoredStep:
         return np.minimum(found, 1 - 1 / len(design))
 
 
-def lengths(metric: RowMetric, left: Array, right: Array) -> Array:
-    """Return distances (m x n) of rows (m x d, n x d) by the definition of their metric.
+def lengths(metric: RowMetric, left: Array, right: Array) -> BoundedDistances:
+    """Return distances (m x n) of rows (m x d, n x d) by the definition of their metric, with bounds of their errors.
 
     Those of correspondence analysis have none but the rows that represent others.
     """
-    if metric.plain:
-        return np.sqrt(squared(left, right))
-    if metric.name in FORMULAS or hasattr(metric, "definition"):
-        return bounded_distances(metric, left, right).distances
-    return metric.lengths(squared(metric.represent(left), metric.represent(right)))
+    if not metric.plain and (metric.name in FORMULAS or hasattr(metric, "definition")):
+        return bounded_distances(metric, left, right)
+    found = np.sqrt(squared(left, right)) if metric.plain else metric.lengths(
+        squared(metric.represent(left), metric.represent(right)))
+    return BoundedDistances(found, np.zeros_like(found))
 
 
 def kernel_rows(similarity: Similarity, rows: Array) -> tuple[Array, Array]:

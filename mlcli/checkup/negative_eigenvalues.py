@@ -36,7 +36,7 @@ SIZES = 0.2  # correlation of sizes with the weight in negative eigenvectors, at
 VARIATION = 0.5  # of sizes, at least, of extended objects: equal ones are those of a constant
 
 
-@stage("negative eigenvalues")
+@stage("cause")
 def cause_of(distances: Array, generator: np.random.Generator) -> Cause:
     """Return the cause of the negative eigenvalues of -HD\u00b2H/2, with the evidence, of dissimilarities (n x n).
 

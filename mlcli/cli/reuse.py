@@ -72,6 +72,11 @@ def put_to_use(use: Callable[..., Any], run: str, path: str, output: str, format
                              asked=(p_below, share, history) != (None, None, None))
     refuse_existing(output, force)
     if history is not None:
+        same = next((other for other in (output, picture, classes)
+                     if other is not None and Path(other).absolute() == Path(history).absolute()), None)
+        if same is not None:
+            raise UsageError("ONE-OUTPUT", f"{same} cannot be an output and the history, to which a line is appended",
+                             where="--history", hint="give the history a file of its own")
         require_lines(history, HISTORY)
     require_picture(picture, output, force)
     require_classes(classes, output, picture, force)

@@ -28,13 +28,14 @@ from mlcli.data.prepare.prepare import Preparation
 from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.table import Table
 from mlcli.errors import NumericalError
+from mlcli.findings.frame.onto import OntoRows
 from mlcli.findings.frame.result import Result, Start
 from mlcli.findings.moved import TABLE as MOVED
 from mlcli.methods import Method, Model
 from mlcli.rundir import archive, names
 from mlcli.rundir.json_values import json_value
 from mlcli.rundir.model import Reduction
-from mlcli.rundir.onto import MapRows, OntoRows
+from mlcli.rundir.onto import MapRows
 from mlcli.rundir.output import failed_name
 
 FORMAT = 1

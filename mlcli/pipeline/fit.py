@@ -16,6 +16,7 @@ from mlcli.data.table.table import Table, coordinates
 from mlcli.errors import GeometryError
 from mlcli.findings import FINDINGS
 from mlcli.findings.frame.likeness import procrustes, standardize
+from mlcli.findings.frame.onto import OntoRows
 from mlcli.findings.frame.plan import FitPlan
 from mlcli.findings.frame.result import Result, Start, embedded_rows
 from mlcli.methods import Method, Model
@@ -24,7 +25,6 @@ from mlcli.methods.method import require_memory
 from mlcli.pipeline.session import Session
 from mlcli.report.paper.needs import plot_cost
 from mlcli.rundir.disk_space import require_disk
-from mlcli.rundir.onto import OntoRows
 
 
 def fit(plan: FitPlan, session: Session | None = None) -> Result:

@@ -27,6 +27,7 @@ from mlcli.data.table.row_numbers import RowNumbers, join_ids
 from mlcli.data.table.sheet import numbered_names
 from mlcli.data.table.table import HERE, Table
 from mlcli.errors import ConfigError, DataError, InputMissing, UnsafeFile
+from mlcli.findings.frame.onto import OntoRows
 from mlcli.findings.frame.result import Start
 from mlcli.pipeline.new_rows import read_rows
 from mlcli.pipeline.read_parts import loadings_of, stated_spectrum
@@ -36,7 +37,6 @@ from mlcli.rundir.archive import read_model
 from mlcli.rundir.embedding import dropped_rows, intact_embedding
 from mlcli.rundir.manifest import read_manifest, require_intact
 from mlcli.rundir.model import StoredModel
-from mlcli.rundir.onto import OntoRows
 from mlcli.rundir.reading import is_run, is_there, sha256_of
 
 PLACE = "onto.run"

@@ -17,7 +17,7 @@ from mlcli.base.units import memory as bytes_in_words
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features, Input
 from mlcli.config.run_config import RunConfig
-from mlcli.core.graph.neighbors import NearlyNearest, NeighborOptions
+from mlcli.core.graph.neighbors import ApproximateNearest, NeighborOptions
 from mlcli.core.metrics.distances import metric_of
 from mlcli.core.moments_pass import WIDE
 from mlcli.data.options.formats import TEXTS
@@ -154,7 +154,7 @@ def with_offer(step: Step, count: int, data: Features, compute: Compute) -> Step
     metric = metric_of(data)
     if step.seconds <= HOUR or not (metric.plain or metric.embeds):
         return step
-    other = NearlyNearest(count).step(data, compute).seconds
+    other = ApproximateNearest(count).step(data, compute).seconds
     return step if other >= step.seconds else replace(
         step, how=f"{step.how}; method.neighbors.search=approximate takes about {duration(other)}")
 

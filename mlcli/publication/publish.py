@@ -71,8 +71,10 @@ def append_line(path: Path, line: str, head: str) -> None:
         fcntl.flock(file, fcntl.LOCK_EX)
         size = file.seek(0, os.SEEK_END)
         _require_head(file, path, head)
+        file.seek(max(size - 1, 0))
+        begun = file.read(1) not in (b"", b"\n")  # as of an editor that ends a file without a line's end
         try:
-            file.write(f"{line}\n".encode() if size else f"{head}\n{line}\n".encode())
+            file.write(("\n" * begun + ("" if size else f"{head}\n") + f"{line}\n").encode())
             file.flush()
             os.fsync(file.fileno())
         except OSError:

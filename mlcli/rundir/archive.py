@@ -43,7 +43,7 @@ TAGS: Mapping[str, tuple[str, ...]] = {  # by the module below mlcli
     "core.classifier": ("classifier",),
     "core.graph.affinities": ("binary", "heat", "adaptive", "given"),
     "core.graph.graph": ("graph",),
-    "core.graph.neighbors": ("nearest", "nearly-nearest", "within"),
+    "core.graph.neighbors": ("nearest", "approximate-nearest", "within"),
     "core.kernels.corrections": ("correction",),
     "core.kernels.functions": ("linear", "polynomial", "gaussian", "sigmoid", "cosine", "laplacian", "radial"),
     "core.latent.missing_cells": ("normal",),

@@ -99,6 +99,7 @@ def _eliminated(points: Array, count: int, squared: bool) -> int:
 
 SHARE, HALF, USUAL = 100, 0.5, 1e-9  # eigenvalues of a sample at most, as a share; growth on a curve or surface at
 # most; and residuals
+SAMPLES = 64.0 * 2**20  # bytes of samples for filters, with what finds their eigenvalues
 FEW, LOCAL = 10_000, 20  # points, and neighbors of each, up to which a usual factor is a good estimate in few columns
 
 
@@ -160,9 +161,10 @@ class GraphChain(Composition[Model]):
 def predict_cost(chain: ChainInput, neighbors: Neighborhood, size: CostSize) -> CostSize:
     """Return the size of a cost with entries of its factor and products of filters, estimated from samples of points.
 
-    Both are unknown for few points, and where none are in memory. Samples take a tenth of a second, and a tenth of the
-    fit at most. In few columns, with few neighbors, the factor has little fill, and is known without them up to FEW
-    points. Products are unknown for costs of neighborhoods, whose smallest eigenvalues depend on more than the graph.
+    Both are unknown for few points, and where none are in memory or hardly any memory is left. Samples take a tenth of
+    a second, and a tenth of the fit at most. In few columns, with few neighbors, the factor has little fill, and is
+    known without them up to FEW points. Products are unknown for costs of neighborhoods, whose smallest eigenvalues
+    depend on more than the graph.
     """
     points = chain.joined.points
     if points is None or rows_of(points) is not None or not isinstance(neighbors, Nearest):
@@ -172,7 +174,7 @@ def predict_cost(chain: ChainInput, neighbors: Neighborhood, size: CostSize) -> 
     room = chain.compute.memory_bytes() - resident(chain.compute.thread_count()) - 2.0 * points.nbytes  # as read, and
     # in units
     fill = fill_of(points, neighbors.usual, squared=size.squared, room=room)
-    if size.squared or len(points) <= FACTORED or fill is None:
+    if size.squared or len(points) <= FACTORED or fill is None or room < SAMPLES:
         return replace(size, fill=fill)
     wanted = chain.stages.eigensolve.wanted(len(points)) + 1
     return replace(size, fill=fill, products=products_of(points, neighbors.usual, wanted))

@@ -199,8 +199,8 @@ class LocalChain(Composition[Model]):
         """The predicted size of M."""
         rows, columns = self.chain.data.values.shape
         tall = rows * self.chain.kernel.height(self.count, self.axes)
-        return predict_cost(self.chain, neighborhood(self.chain), CostSize(rows, self.count, columns, tall,
-                                                                           tall * self.count, squared=True))
+        return predict_cost(self.chain, neighborhood(self.chain), CostSize(
+            rows=rows, count=self.count, columns=columns, tall=tall, numbers=tall * self.count, squared=True))
 
     def result(self) -> Model:
         """Return the eigenvectors as coordinates, and the weights of neighbors for new points."""

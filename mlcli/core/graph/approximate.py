@@ -12,15 +12,17 @@ import numpy as np
 
 from mlcli import native
 from mlcli.base.frozen import frozen
+from mlcli.base.machine.rates import rates
 from mlcli.base.rows.blocks import each, in_order, row_blocks
 from mlcli.base.stages.stage import note
+from mlcli.base.stages.steps import Step
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.scaling import Unit
 from mlcli.core.euclidean_distances import rounding_of_products
 from mlcli.core.graph.candidates import QUICK_BLOCK, SPARE, TREE_COLUMNS, refine
 from mlcli.core.graph.point_blocks import BLOCK, PointBlocks
-from mlcli.core.graph.search import nearest_of_some
-from mlcli.core.metrics import RowMetric
+from mlcli.core.graph.search import Lists, nearest, nearest_of_some, step_of_search
+from mlcli.core.metrics import EUCLIDEAN, RowMetric
 from mlcli.core.metrics.base import squared_at
 
 LEAST_POINTS = 2**18  # below, all pairs take no longer
@@ -39,15 +41,36 @@ def searches_all(shape: tuple[int, ...], count: int) -> bool:
     return shape[0] < max(LEAST_POINTS, 64 * count) or shape[1] <= TREE_COLUMNS or not native.available()
 
 
-def near_share(size: int) -> float:
-    """Return the share of all pairs of points that are compared in blocks."""
-    return min(1.0, 2 * NEAR_BLOCKS * BLOCK / size)
+def approximate_lists(points: Array, count: int, metric: RowMetric = EUCLIDEAN) -> Lists:
+    """Return about the `count` nearest other points of every row of an (n, d) array, and note the recall of a sample.
+
+    The metric embeds as Euclidean. All pairs are searched where that takes no longer.
+    """
+    rows = metric.represent(points)
+    if searches_all(rows.shape, count):
+        note("N-SEARCHED-ALL", "neighbors: an approximate search was asked for, but this one is exact, which takes no "
+             "longer")
+        return nearest(points, count, metric)
+    indices, squared = approximate_nearest(rows, count)
+    lengths = np.sqrt(squared)
+    if not metric.plain:
+        indices, lengths = by_metric(metric, rows, indices)
+    checked = some_rows(len(rows), CHECKED)
+    exact = nearest_of_some(points, checked, count, metric).lengths.reshape(-1, count)[:, -1:]
+    Recall.of_rows((lengths[checked] <= exact).mean(axis=1)).note()
+    return Lists(np.arange(len(rows) + 1) * count, indices.ravel(), lengths.ravel())
 
 
-def nearly_seconds(size: int, columns: int, count: int, threads: int) -> float:
-    """Return the predicted seconds of the rounds of points (n x d) among the neighbors of their neighbors."""
-    listed = count + SPARE + CLOSE**2
-    return USUAL_ROUNDS * size * listed * (CANDIDATE + columns * PLACE) / threads
+def approximate_step(metric: RowMetric, shape: tuple[int, ...], count: int, threads: int) -> Step:
+    """Return the cost of an approximate search for about the `count` nearest of all points (n x d)."""
+    exact, (rows, columns) = step_of_search(metric, shape, count, threads, native.available()), shape
+    if searches_all(shape, count):
+        return exact
+    seconds = exact.seconds * min(1.0, 2 * NEAR_BLOCKS * BLOCK / rows)  # the share of all pairs in blocks
+    seconds += USUAL_ROUNDS * rows * (count + SPARE + CLOSE**2) * (CANDIDATE + columns * PLACE) / threads
+    seconds += min(CHECKED, rows) * rows * columns * 2 * rates().paired / threads
+    return Step("neighbors", "approximate: blocks of near points, then neighbors of neighbors; recall by a sample",
+                seconds, exact.memory + 8.0 * rows * (3 * (count + SPARE) + (0 if metric.plain else columns)))
 
 
 def approximate_nearest(points: Array, count: int) -> tuple[Indices, Array]:
@@ -157,5 +180,5 @@ class Recall:
 
 
 def some_rows(size: int, count: int) -> Indices:
-    """Return so many random rows in order, others for each count."""
+    """Return so many rows in order, drawn by their number alone: the same in a run and its certificate."""
     return np.sort(np.random.default_rng([size, count]).choice(size, min(count, size), replace=False))

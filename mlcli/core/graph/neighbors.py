@@ -17,14 +17,13 @@ from mlcli.base.types import Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Dissimilarities, Given, Spatial, WeightedGraph
 from mlcli.base.values.options import Options, option
+from mlcli.core.graph.approximate import approximate_lists, approximate_step
 from mlcli.core.graph.candidates import SEARCH_BLOCK
 from mlcli.core.graph.search import (
     Lists,
     nearest,
     nearest_in_matrix,
     nearest_of_new,
-    nearly_nearest,
-    nearly_step,
     neighbors_step,
     search_passes,
     within,
@@ -107,9 +106,9 @@ class Nearest:
         return f"{OTHERWISE}, or use {count} neighbors, the fewest that connect it"
 
 
-@stored("nearly-nearest")
+@stored("approximate-nearest")
 @frozen
-class NearlyNearest(Nearest):
+class ApproximateNearest(Nearest):
     """The nearest few points by an approximate search, whose recall is measured; those of new points are exact."""
 
     def lists(self, data: Spatial) -> Lists:
@@ -128,13 +127,13 @@ class NearlyNearest(Nearest):
     def search(self, values: Array, metric: RowMetric | None) -> Lists:
         """Return about the nearest neighbors among (n, d) points under a metric."""
         assert metric is not None
-        return nearly_nearest(values, self.count, metric)
+        return approximate_lists(values, self.count, metric)
 
     def step(self, data: Spatial, compute: Compute) -> Step:
         """Return the cost of the search among training points."""
         if isinstance(data, Dissimilarities):
             return _matrix_step(len(data.values))
-        return nearly_step(metric_of(data), data.values.shape, self.count, compute.thread_count())
+        return approximate_step(metric_of(data), data.values.shape, self.count, compute.thread_count())
 
 
 @stored("within")
@@ -272,7 +271,7 @@ class NeighborOptions(Options):
 
     def nearest_few(self, count: int) -> Nearest:
         """Return the rule of the nearest `count`, as they are to be searched for."""
-        return Nearest(count) if self.search == "exact" else NearlyNearest(count)
+        return Nearest(count) if self.search == "exact" else ApproximateNearest(count)
 
     def resolved(self, size: int) -> Self:
         """Return the options with a default count clipped to n - 1; raises ConfigError for an explicit one over it.

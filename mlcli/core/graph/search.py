@@ -13,7 +13,6 @@ from mlcli import native
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.rates import pass_cost, rates
 from mlcli.base.rows.blocks import each, in_order, one_by_one, row_blocks
-from mlcli.base.stages.stage import note
 from mlcli.base.stages.steps import Passes, Step
 from mlcli.base.stored import result
 from mlcli.base.types import Array, Indices
@@ -85,35 +84,6 @@ def nearest(points: Array, count: int, metric: RowMetric = EUCLIDEAN) -> Lists:
     """Return the `count` nearest other points of every row of an (n, d) array."""
     rows = metric.represent(points)
     return _select(rows, rows, count, np.arange(len(rows)), metric)
-
-
-def nearly_nearest(points: Array, count: int, metric: RowMetric = EUCLIDEAN) -> Lists:
-    """Return about the `count` nearest other points of every row of an (n, d) array, and note the recall of a sample.
-
-    The metric embeds as Euclidean. All pairs are searched where that takes no longer.
-    """
-    from mlcli.core.graph.approximate import (
-        CHECKED,
-        Recall,
-        approximate_nearest,
-        by_metric,
-        searches_all,
-        some_rows,
-    )
-
-    rows = metric.represent(points)
-    if searches_all(rows.shape, count):
-        note("N-SEARCHED-ALL", "neighbors: an approximate search was asked for, but this one is exact, which takes no "
-             "longer")
-        return nearest(points, count, metric)
-    indices, squared = approximate_nearest(rows, count)
-    lengths = np.sqrt(squared)
-    if not metric.plain:
-        indices, lengths = by_metric(metric, rows, indices)
-    checked = some_rows(len(rows), CHECKED)
-    exact = nearest_of_some(points, checked, count, metric).lengths.reshape(-1, count)[:, -1:]
-    Recall.of_rows((lengths[checked] <= exact).mean(axis=1)).note()
-    return Lists(np.arange(len(rows) + 1) * count, indices.ravel(), lengths.ravel())
 
 
 def nearest_of_some(points: Array, rows: Indices, count: int, metric: RowMetric = EUCLIDEAN) -> Lists:
@@ -307,7 +277,7 @@ class MetricSearch(RowSearch):
     @property
     def seconds(self) -> float:
         """Predicted seconds of the search on one core."""
-        whole = _step(self.metric, self.points.shape, self.count, 1, native.available()).seconds
+        whole = step_of_search(self.metric, self.points.shape, self.count, 1, native.available()).seconds
         return whole * len(self.new) / len(self.points)
 
     def work(self, number: int) -> tuple[Indices, Array]:
@@ -452,12 +422,12 @@ def concatenate(parts: list[tuple[Indices, Array]]) -> tuple[Indices, Array]:
 
 def neighbors_step(metric: RowMetric, shape: tuple[int, ...], count: int, threads: int) -> Step:
     """Return the cost of a search for the `count` nearest of all points, here and on a cluster."""
-    here, alone, there = (_step(metric, shape, count, cores, native.available() and paired)
+    here, alone, there = (step_of_search(metric, shape, count, cores, native.available() and paired)
                           for cores, paired in ((threads, True), (1, True), (1, False)))
     return replace(here, passes=search_passes(shape, count, alone.memory, alone=alone.seconds, there=there.seconds))
 
 
-def _step(metric: RowMetric, shape: tuple[int, ...], count: int, threads: int, whole: bool) -> Step:
+def step_of_search(metric: RowMetric, shape: tuple[int, ...], count: int, threads: int, whole: bool) -> Step:
     """Return the step without a cluster; `whole`: products of all pairs serve both of their points."""
     rows, columns = shape
     candidates = metric.plain or (metric.embeds and count + SPARE < rows - 1)
@@ -474,19 +444,6 @@ def _step(metric: RowMetric, shape: tuple[int, ...], count: int, threads: int, w
                     + 8.0 * (0 if tree or whole else numbers_in_blocks(rows, 1)))
     return Step("neighbors", f"{how}, then by {metric.name}", seconds + pass_cost(rows * columns * (count + SPARE)),
                 8.0 * (rows * (2 * columns + 8 * count) + numbers_in_blocks(rows, threads)))
-
-
-def nearly_step(metric: RowMetric, shape: tuple[int, ...], count: int, threads: int) -> Step:
-    """Return the cost of an approximate search for about the `count` nearest of all points."""
-    from mlcli.core.graph.approximate import CHECKED, near_share, nearly_seconds, searches_all
-
-    exact, (rows, columns) = _step(metric, shape, count, threads, native.available()), shape
-    if searches_all(shape, count):
-        return exact
-    seconds = exact.seconds * near_share(rows) + nearly_seconds(rows, columns, count, threads)
-    seconds += min(CHECKED, rows) * rows * columns * 2 * rates().paired / threads
-    return Step("neighbors", "approximate: blocks of near points, then neighbors of neighbors; recall by a sample",
-                seconds, exact.memory + 8.0 * rows * (3 * (count + SPARE) + (0 if metric.plain else columns)))
 
 
 def neighbors_cost(points: int, columns: int, count: int, tree: bool, threads: int, native: bool) -> float:

@@ -15,7 +15,6 @@ from mlcli.base.frozen import frozen
 from mlcli.base.rows.source import Part, Rows, as_array
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.compute import Compute
-from mlcli.base.values.missing import is_missing
 from mlcli.data.formats.arrays import KINDS
 from mlcli.data.formats.block_file import SMALL
 from mlcli.data.options.input import Input
@@ -40,12 +39,11 @@ def computed_whole(given: Any, compute: Compute) -> Any:
     return _computed(given, "the array")
 
 
-def sheet_in_blocks(given: Any, input: Input, compute: Compute, *, streams: bool) -> Sheet | None:
-    """Return the rows of an array or a frame in blocks, with their names; None where it is to be computed as a whole.
+def sheet_in_blocks(given: Any, input: Input, compute: Compute, *, streams: bool) -> tuple[Sheet, Any] | None:
+    """Return the numbers of an array or a frame in blocks, and a frame of pandas of a frame's other columns.
 
-    That is where the next step does not `streams`, or where the table takes little of the memory and blocks were not
-    asked for (`input.stream`). Columns of texts of a frame are labels, and an index of texts is the ids, as in memory.
-    Raises DataError where Dask fails.
+    None where it is to be computed as a whole: where the next step does not `streams`, or where the table takes little
+    of the memory and blocks were not asked for (`input.stream`). Raises DataError where Dask fails.
     """
     if not streams or input.kind != "features" or input.stream == "never":
         return None
@@ -65,13 +63,10 @@ def sheet_in_blocks(given: Any, input: Input, compute: Compute, *, streams: bool
     source = DelayedRows(array if len(array.chunks[1]) == 1 else array.rechunk({1: -1}))
     values = as_array(Rows(source))
     if not framed:
-        return Sheet(values, numbered_names("x", source.columns), False, None)
-    words = given[[name for name in given.columns if name not in numbers]]
-    texts = _computed(words, "its columns of texts")
-    labels = {str(name): tuple("" if is_missing(cell) else str(cell) for cell in texts[name].fillna("").tolist())
-              for name in texts.columns}
-    ids = None if texts.index.dtype.kind in KINDS else tuple(map(str, texts.index))
-    return Sheet(values, tuple(map(str, numbers)), True, ids, labels=labels)
+        return Sheet(values, numbered_names("x", source.columns), False), None
+    others = _computed(given[[name for name in given.columns if name not in numbers]], "its columns of texts")
+    counted = others.index.dtype.kind in KINDS and others.index.name is None  # rows, from 0 in each partition
+    return Sheet(values, tuple(map(str, numbers)), True), others.reset_index(drop=True) if counted else others
 
 
 def _computed(given: Any, what: str) -> Any:

@@ -71,9 +71,9 @@ def table_of(array: Any, input: Input, compute: Compute, *, ids: Names = None, c
     check_items(input)
     view = computed_whole(view, compute) if is_delayed(view) else view
     if is_delayed(array):
-        sheet = sheet_in_blocks(array, input, compute, streams=streams and view is None)
-        if sheet is not None:
-            return _of_blocks(sheet, input, compute, ids=ids, columns=columns, labels=labels)
+        found = sheet_in_blocks(array, input, compute, streams=streams and view is None)
+        if found is not None:
+            return _of_blocks(*found, input, compute, ids=ids, columns=columns, labels=labels)
         array = computed_whole(array, compute)
     if is_annotated(array) or is_sparse_array(array) or view is not None:
         refuse_coding(input, "AnnData, a sparse array or a table with a second view")
@@ -106,7 +106,7 @@ def new_rows(array: Any, columns: Sequence[str], points: Sequence[str], kind: st
     numbers already. Similarities become dissimilarities by the run's `rule`.
     """
     wanted = tuple(columns) if kind == "features" else tuple(points)
-    array = array.compute() if is_delayed(array) else array
+    array = computed_whole(array, Compute()) if is_delayed(array) else array
     if is_frame(array):
         with hints_for_python():
             sheet = replace(read_frame(array), ids=None)
@@ -199,11 +199,18 @@ def _of_sparse(array: Any, input: Input, compute: Compute, *, ids: Names, column
         return after_first_pass(table, input, compute)
 
 
-def _of_blocks(sheet: Sheet, input: Input, compute: Compute, *, ids: Names, columns: Names, labels: Any) -> Table:
-    """Return the table of rows that Dask computes in blocks; names as arguments take precedence over a frame's.
+def _of_blocks(sheet: Sheet, others: Any, input: Input, compute: Compute, *, ids: Names, columns: Names,
+               labels: Any) -> Table:
+    """Return the table of rows that Dask computes in blocks, with the ids and texts of a frame's `others`.
 
-    Raises DataError.
+    Names as arguments take precedence. Raises DataError.
     """
+    if others is not None:
+        beside = read_frame(others)
+        if beside.columns:
+            raise DataError("FRAME-COLUMN", f"the column of {shown(beside.columns[0])} holds lists, which are not read "
+                            "in blocks", where=HERE, hint="make a column of each element, or leave it out")
+        sheet = replace(sheet, ids=beside.ids, labels=beside.labels)
     rows = rows_of(sheet.values)
     assert rows is not None
     refuse_coding(input, "an array or a frame of Dask that is read in blocks")

@@ -18,9 +18,10 @@ from mlcli.data.prepare.prepare import Prepared
 from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.table import Table, coordinates
 from mlcli.data.write.table import text_names
+from mlcli.findings.frame.onto import OntoRows
 from mlcli.methods import Method, Model
 from mlcli.rundir.model import Reduction, ScoredModel, StoredModel
-from mlcli.rundir.onto import MapRows, OntoRows, hash_of, points_of
+from mlcli.rundir.onto import MapRows, hash_of, points_of
 
 if TYPE_CHECKING:
     from mlcli.data.prepare.variable_genes import GeneTable

@@ -11,9 +11,9 @@ from typing import Any
 from mlcli.base.frozen import frozen
 from mlcli.base.units import percent
 from mlcli.findings import FINDINGS
+from mlcli.findings.frame.onto import fit_alone
 from mlcli.methods import METHODS
 from mlcli.report.figures.scree import shares_overlap
-from mlcli.rundir.onto import fit_alone
 
 Summary = Mapping[str, Any]
 OF_ALL = ("neighbors kept", "residual variance", "reconstruction error")  # measures of all rows, also of added ones

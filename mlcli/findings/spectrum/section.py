@@ -6,11 +6,11 @@ from typing import Any
 
 from mlcli.base.units import percent
 from mlcli.findings.frame.finished_run import FinishedRun
+from mlcli.findings.frame.onto import fit_alone
 from mlcli.findings.spectrum import ADJUSTED, ANGLES, DIGITS, SpectrumFinding
 from mlcli.report.drawing.html import UNKNOWN, Part, figure, section, sentence, side_by_side, table
 from mlcli.report.drawing.text import four_digits
 from mlcli.report.figures.scree import OVERLAP, WHY, ScreeValues, cumulative, exceed_one, positive_shares, scree
-from mlcli.rundir.onto import fit_alone
 
 LEADING = 10  # eigenvalues in the table
 CERTAIN = ("Certain digits of an axis are those that rounding, and what the solver leaves, cannot change: on other "

@@ -405,8 +405,8 @@ class EdgeDiffusionChain(Composition[Model]):
         """The predicted size of I - A."""
         chain, tall = self.chain, self.entries * 2 // 3
         columns = chain.data.values.shape[1] if isinstance(chain.data, Features) else chain.size
-        return predict_cost(chain, self.neighbors, CostSize(chain.size, self.neighbors.count, columns, tall, 2 * tall,
-                                                            squared=False))
+        return predict_cost(chain, self.neighbors, CostSize(
+            rows=chain.size, count=self.neighbors.count, columns=columns, tall=tall, numbers=2 * tall, squared=False))
 
     def result(self) -> Model:
         """Return the coordinates."""

@@ -96,8 +96,8 @@ class LaplacianChain(Composition[Model]):
     def cost_size(self) -> CostSize:
         """The predicted size of L."""
         (rows, columns), tall = self.chain.data.values.shape, self.entries * 2 // 3
-        return predict_cost(self.chain, neighborhood(self.chain), CostSize(rows, self.entries // rows, columns, tall,
-                                                                           2 * tall, squared=False))
+        return predict_cost(self.chain, neighborhood(self.chain), CostSize(
+            rows=rows, count=self.entries // rows, columns=columns, tall=tall, numbers=2 * tall, squared=False))
 
     @property
     def size(self) -> float:

@@ -162,8 +162,8 @@ def kernel_checks(kernels: Kernels, model: Model, active: AnyArray, rounding: fl
     yield ratio("total inertia", abs(whole - model.ranks.solved_trace), rounding * (abs(whole) + EPS),
                 "the eigenvalues add up to the trace of the sum")
     if model.groups is not None:
-        yield from group_checks(moved, products / np.outer(norms, norms), coordinates, values, groups=model.groups,
-                                rounding=rounding)
+        yield from group_checks(moved, products / np.outer(norms, norms), coordinates=coordinates, values=values,
+                                groups=model.groups, rounding=rounding)
 
 
 def weights_in(model: Model, count: int) -> Array:
@@ -201,7 +201,7 @@ def loadings_check(standard: Standard, coordinates: Array, values: Array, loadin
                  "loadings are correlations of numbers with the axes, and means of the rows of each category")
 
 
-def group_checks(moved: Array, products: Array, coordinates: Array, values: Array, *, groups: TableGroups,
+def group_checks(moved: Array, products: Array, *, coordinates: Array, values: Array, groups: TableGroups,
                  rounding: float) -> Iterator[Check]:
     """Check what each group says about the axes: contributions, RV coefficients, and partial points.
 

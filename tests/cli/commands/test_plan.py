@@ -19,7 +19,7 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.extras import missing_module
 from mlcli.core.chain import graphs
 from mlcli.core.chain.graphs import fill_of
-from mlcli.core.graph.neighbors import NearlyNearest
+from mlcli.core.graph.neighbors import ApproximateNearest
 from mlcli.data.files import source
 from mlcli.data.files.source import open_input
 from mlcli.data.formats.reader import block_file_of
@@ -452,7 +452,7 @@ def test_a_long_exact_search_names_the_approximate_one(monkeypatch: pytest.Monke
     search = ("--method", "umap", "--set", "method.neighbors.count=5")
     assert "approximate" not in mlcli("plan", "points.npy", *search).out
     monkeypatch.setattr(planning, "HOUR", 0.0)
-    monkeypatch.setattr(NearlyNearest, "step", lambda self, data, compute: Step("neighbors", "", 1e-9, 0.0))
+    monkeypatch.setattr(ApproximateNearest, "step", lambda self, data, compute: Step("neighbors", "", 1e-9, 0.0))
     assert "method.neighbors.search=approximate takes about 1e-09 s" in mlcli("plan", "points.npy", *search).out
     asked = (*search, "--set", "method.neighbors.search=approximate")
     assert "takes about 1e-09 s" not in mlcli("plan", "points.npy", *asked).out

@@ -106,3 +106,24 @@ def test_a_frame_has_names_labels_and_ids(stream: str) -> None:
     assert run.ids == tuple(frame.index) and run.labels["kind"] == tuple(frame["kind"])
     assert np.allclose(run.embedding, mlcli.embed(POINTS).embedding, atol=1e-12)
     assert np.allclose(run.project(frames.from_pandas(frame.drop(columns="kind"), npartitions=2)), run.embedding)
+
+
+def test_a_frame_in_blocks_has_the_texts_that_it_has_in_memory(wording: Wording) -> None:
+    pandas = pytest.importorskip("pandas")
+    frames = pytest.importorskip("dask.dataframe")
+    frame = pandas.DataFrame(POINTS, columns=list("abcde"))
+    frame["kind"] = pandas.Categorical(["x", "y", None] * 100)
+    run, whole = (mlcli.embed(given, set={"input.stream": "always"} if given is not frame else None)
+                  for given in (frames.from_pandas(frame, npartitions=4), frame))
+    assert run.labels == whole.labels and run.ids == whole.ids
+    frame["day"] = pandas.Timestamp("2026-01-01")
+    with wording.raises(DataError, "FRAME-COLUMN"):
+        mlcli.embed(frames.from_pandas(frame, npartitions=4), set={"input.stream": "always"})
+
+
+def test_new_rows_that_cannot_be_computed_are_an_error_of_the_data() -> None:
+    def failing(block: Any) -> Any:
+        raise OSError("the disk is gone")
+
+    with pytest.raises(DataError, match="the disk is gone"):
+        mlcli.embed(POINTS).project(DELAYED.map_blocks(failing, dtype=float, meta=np.zeros((0, 0))))

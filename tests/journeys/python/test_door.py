@@ -58,7 +58,7 @@ def test_a_notebook_completes_what_is_public_and_helps_with_it() -> None:
     public = [name for name in dir(mlcli) if not name.startswith("__")]
     assert public == mlcli.__all__
     said = python("import mlcli; help(mlcli.embed)")
-    assert said.splitlines()[2].startswith("embed(array: Any, method: str = 'pca', *, kind: str | None = None")
+    assert said.splitlines()[2].startswith("embed(array: Any, method: str | None = None, *, kind: str | None = None")
     words = set(re.findall(r"\w+", inspect.getdoc(mlcli.embed) or ""))
     assert words >= set(OPTIONS)
     assert words >= inspect.signature(mlcli.embed).parameters.keys()

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from mlcli.runs.off_manifold import HISTORY
 from tests.journeys.support import Caller
 from tests.wording import Wording
 
@@ -111,6 +112,15 @@ def test_a_history_has_a_line_for_each_projection(mlcli: Caller, run: str, wordi
         assert datetime.fromisoformat(when).tzinfo is not None
         assert cells[:2] == ["run", "mixed.csv"]
         assert [*map(float, cells[2:])] == [30, (0.05, 0.5)[number], low, low / 30]
+
+
+def test_a_history_is_no_output_and_its_last_line_is_ended(mlcli: Caller, run: str, wording: Wording) -> None:
+    called = mlcli("project", run, "mixed.csv", "-o", "new.csv", "--history", "./new.csv")
+    assert called.code == 2 and wording(called.err) == ["E-ONE-OUTPUT"] and not Path("new.csv").exists()
+    Path("shares.csv").write_text(HISTORY, encoding="utf-8")
+    assert mlcli("project", run, "mixed.csv", "-o", "new.csv", "--history", "shares.csv").code == 0
+    head, line = Path("shares.csv").read_text(encoding="utf-8").splitlines()
+    assert head == HISTORY and line.count(",") == HISTORY.count(",")
 
 
 @pytest.mark.parametrize("before", ["id,y1\n", "", None])

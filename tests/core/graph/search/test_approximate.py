@@ -9,9 +9,9 @@ from mlcli.base.stages.stage import Note, Watcher, listening
 from mlcli.base.types import Array
 from mlcli.base.values.inputs import Dissimilarities, Features
 from mlcli.core.graph import approximate
-from mlcli.core.graph.approximate import Recall, approximate_nearest
-from mlcli.core.graph.neighbors import NearlyNearest, NeighborCount, Neighbors
-from mlcli.core.graph.search import nearest, nearly_nearest
+from mlcli.core.graph.approximate import Recall, approximate_lists, approximate_nearest
+from mlcli.core.graph.neighbors import ApproximateNearest, NeighborCount, Neighbors
+from mlcli.core.graph.search import nearest
 from mlcli.core.metrics.angles import Cosine
 from mlcli.core.metrics.minkowski import Cityblock
 from mlcli.errors import ConfigError
@@ -55,7 +55,7 @@ def shares(lengths: Array, points: Array, count: int) -> Array:
 def test_most_neighbors_are_found_and_the_interval_holds_their_share() -> None:
     points, heard = roll(), Notes()
     with listening(heard):
-        lists = nearly_nearest(points, 10)
+        lists = approximate_lists(points, 10)
     whole = float(shares(lists.lengths, points, 10).mean())
     noted = next(note for note in heard.found if note.code == "N-RECALL").facts
     assert whole > 0.95
@@ -95,7 +95,7 @@ def test_rounds_find_more_than_blocks_alone(monkeypatch: pytest.MonkeyPatch) -> 
 def test_few_points_are_all_searched_and_a_note_says_so() -> None:
     points, heard = roll(200), Notes()
     with listening(heard):
-        found = nearly_nearest(points, 6)
+        found = approximate_lists(points, 6)
     assert np.array_equal(found.indices, nearest(points, 6).indices)
     assert [note.code for note in heard.found] == ["N-SEARCHED-ALL"]
 
@@ -104,7 +104,7 @@ def test_few_points_are_all_searched_and_a_note_says_so() -> None:
 @pytest.mark.medium
 def test_a_metric_that_embeds_is_ordered_by_its_own_lengths() -> None:
     points, metric = roll(1200), Cosine()
-    lists, exact = nearly_nearest(points, 5, metric), nearest(points, 5, metric)
+    lists, exact = approximate_lists(points, 5, metric), nearest(points, 5, metric)
     same = lists.indices == exact.indices
     assert same.mean() > 0.9
     assert np.array_equal(lists.lengths[same], exact.lengths[same])
@@ -115,15 +115,15 @@ def test_other_metrics_and_dissimilarities_are_refused(wording: Wording) -> None
     square = np.abs(points[:, :1] - points[:, :1].T)
     for data in (Features(points, ids, metric=Cityblock()), Dissimilarities(square, ids)):
         with wording.raises(ConfigError, "APPROXIMATE") as caught:
-            NearlyNearest(3).lists(data)
+            ApproximateNearest(3).lists(data)
         assert caught.value.where == "method.neighbors.search"
 
 
 def test_the_option_gives_the_rule_and_refuses_a_radius() -> None:
     data = Features(roll(30), [str(i) for i in range(30)])
     assert Neighbors(count=4).neighborhood(data).__class__.__name__ == "Nearest"
-    assert Neighbors(count=4, search="approximate").neighborhood(data) == NearlyNearest(4)
-    assert NeighborCount(count=4, search="approximate").neighborhood(data) == NearlyNearest(4)
+    assert Neighbors(count=4, search="approximate").neighborhood(data) == ApproximateNearest(4)
+    assert NeighborCount(count=4, search="approximate").neighborhood(data) == ApproximateNearest(4)
     with pytest.raises(ValueError):
         Neighbors(radius=1.0, search="approximate")
 
