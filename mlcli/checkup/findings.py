@@ -78,7 +78,8 @@ def _of_metric(report: Report, table: Table) -> Iterator[Finding]:
         yield _of_unknown(metric.missing)
     elif look_like_similarities(table.values):
         yield Finding("C-SIMILARITIES", "error", "these look like similarities: every row has its largest number on "
-                      "the diagonal", "give {input.kind=kernel}, or turn them into dissimilarities")
+                      "the diagonal", "give {input.kind=kernel}, or a rule that turns them into dissimilarities, such "
+                      "as {input.similarities=max-minus}")
         return
     if metric.nonnegative.violations:
         yield Finding("C-NEGATIVE", "error", f"{counted(metric.nonnegative.violations, 'pair')} below zero, "

@@ -70,6 +70,8 @@ def put_to_use(use: Callable[..., Any], run: str, path: str, output: str, format
     unnamed = format_of(output, format) == "npy"
     count = OffManifoldCount(USUAL if p_below is None else p_below,
                              asked=(p_below, share, history) != (None, None, None))
+    if (p_below, share) != (None, None):
+        count.require_reach(Path(run))
     refuse_existing(output, force)
     if history is not None:
         same = next((other for other in (output, picture, classes)

@@ -5,12 +5,15 @@ import io
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
+from mlcli.core.similarities.off_manifold import ROWS
 from mlcli.data.options.wording import counted, listed
 from mlcli.data.read.new_rows import MappedTable
 from mlcli.data.table.table import Table
 from mlcli.errors import ConfigError, DataError
+from mlcli.rundir.manifest import read_manifest
 from mlcli.rundir.model import SCORE, P
 
 USUAL = 0.05  # p below which rows are counted where nothing else is said
@@ -28,6 +31,16 @@ class OffManifoldCount:
     found: int = 0
     first: tuple[str, ...] = ()
     known: bool = False  # whether the run has p of new rows
+
+    def require_reach(self, run: Path) -> None:
+        """Raise ConfigError where no row can have p below the bound: p is at least 1 / (m + 1) of m rows."""
+        manifest = read_manifest(run)
+        rows = manifest.get("held_out") or min(ROWS, manifest["embedding"]["rows"])
+        if self.below <= 1 / (rows + 1):
+            raise ConfigError("P-BELOW", f"no new row can have p below {self.below:g}: p is computed from "
+                              f"{counted(rows, 'row')} of this run, and is {1 / (rows + 1):.2g} or more",
+                              where="--p-below", hint="give a larger one, or make the run again with more rows held "
+                              "out ({report.calibration.share})")
 
     def watch(self, table: Table | MappedTable) -> Table | MappedTable:
         """Return a table that is counted: now, or part by part when it is written.

@@ -25,12 +25,16 @@ SHARE = 0.2
 SLACK = 1e-9  # relative, for points on a line
 
 
-def warn_if_squared(values: Array) -> None:
-    """Warn if an (n, n) array violates the triangle inequality in more than a fifth of the triples."""
+def warn_if_squared(values: Array, rule: str | None) -> None:
+    """Warn if an (n, n) array violates the triangle inequality in more than a fifth of the triples.
+
+    `rule` is that by which similarities became these dissimilarities.
+    """
     share = violation_share(values)
     if share > SHARE:
         note("W-LOOKS-SQUARED", f"the triangle inequality fails in {percent(share, 0)} of the triples, as it does for "
-             "squared distances; if they are squared, give {input.squared=true}", share=share)
+             "squared distances; " + ("if they are squared, give {input.squared=true}" if rule is None else
+                                      "{input.similarities=root-one-minus} takes their roots"), share=share)
 
 
 def violation_share(values: Array) -> float:
@@ -172,7 +176,7 @@ def check_dissimilarities(values: Array, ids: tuple[str, ...], input: Input) -> 
     values = make_symmetric(zero_diagonal(values, ids, where), ids, input)
     if input.squared:
         return np.sqrt(values)
-    warn_if_squared(values)
+    warn_if_squared(values, input.similarities)
     return values
 
 

@@ -108,7 +108,7 @@ def test_a_frame_has_names_labels_and_ids(stream: str) -> None:
     assert np.allclose(run.project(frames.from_pandas(frame.drop(columns="kind"), npartitions=2)), run.embedding)
 
 
-def test_a_frame_in_blocks_has_the_texts_that_it_has_in_memory(wording: Wording) -> None:
+def test_a_frame_in_blocks_has_the_texts_that_it_has_in_memory() -> None:
     pandas = pytest.importorskip("pandas")
     frames = pytest.importorskip("dask.dataframe")
     frame = pandas.DataFrame(POINTS, columns=list("abcde"))
@@ -117,7 +117,7 @@ def test_a_frame_in_blocks_has_the_texts_that_it_has_in_memory(wording: Wording)
                   for given in (frames.from_pandas(frame, npartitions=4), frame))
     assert run.labels == whole.labels and run.ids == whole.ids
     frame["day"] = pandas.Timestamp("2026-01-01")
-    with wording.raises(DataError, "FRAME-COLUMN"):
+    with pytest.raises(DataError, match="'day'"):
         mlcli.embed(frames.from_pandas(frame, npartitions=4), set={"input.stream": "always"})
 
 

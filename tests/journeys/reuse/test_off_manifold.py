@@ -68,6 +68,13 @@ def test_files_without_names_of_columns_hold_coordinates_alone(mlcli: Caller, wo
     assert mlcli("reconstruct", run, "new.npy", "-q").code == 0
 
 
+def test_an_alarm_that_no_row_can_raise_is_refused(mlcli: Caller, wording: Wording) -> None:
+    mlcli.bare("data.csv", "--calibrate", "0.2", "-o", "held")
+    asked = mlcli("project", "held", "data.csv", "-o", "new.csv", "--share", "0.2", "-q")
+    assert asked.code == 78 and wording(asked.err) == ["E-P-BELOW"] and not Path("new.csv").exists()
+    assert mlcli("project", "held", "data.csv", "-o", "new.csv", "--p-below", "0.3", "-q").code == 0
+
+
 def test_models_of_earlier_versions_place_rows_without_scores(mlcli: Caller, wording: Wording, run: str) -> None:
     import hashlib
 
