@@ -180,9 +180,12 @@ class Run:
     def _placed(self, array: Any) -> PlacedRows:
         """Place new rows (m x d) by every step."""
         model = self._model
+        first = model.steps[0].projector
+        closed = isinstance(first, Projector) and first.similarity.comparison.closed
         with call(), limit_threads(Compute().thread_count()):
             return model.place(new_rows(array, model.steps[0].preparation.columns, model.trained, model.kind,
-                                        coding=model.coding, rule=model.rule))
+                                        coding=model.coding, rule=model.rule, categories=model.categories,
+                                        closed=closed))
 
     def reconstruct(self, coordinates: Any) -> Array:
         """Features (m x d), in the units of the data, of coordinates (m x p).
@@ -284,6 +287,7 @@ def embed(array: Any, method: str | None = None, *, kind: str | None = None, ids
             return fit_run(build(_layer(str(array), method, kind, set or {}, options, view, onto)))
         config = build(_layer(HERE, method, kind, set or {}, options, onto=onto))
         return fit_run(config, lambda: table_of(array, config.input, config.compute, **names, view=view,
+                                            categories=config.method.distance.categories,
                                             streams=config.streams))
 
 

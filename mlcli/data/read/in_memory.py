@@ -22,6 +22,7 @@ from mlcli.base.rows.sparse import SparseRows
 from mlcli.base.stages.stage import stage
 from mlcli.base.types import AnyArray, Array
 from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import TextColumns
 from mlcli.base.values.missing import is_missing
 from mlcli.data.files.arrow import pyarrow
 from mlcli.data.formats.arrays import KINDS, LABEL
@@ -32,6 +33,7 @@ from mlcli.data.options.input import NO_IDS, Input, check_items, has_coding, ref
 from mlcli.data.options.wording import counted, nearest, shown, words_of
 from mlcli.data.pairs.similarities import to_dissimilarities
 from mlcli.data.pairs.square import check_square
+from mlcli.data.prepare.categories import Categories, categories_of, encode, require_known
 from mlcli.data.prepare.views import errors_for_view
 from mlcli.data.read.blocks import after_first_pass
 from mlcli.data.read.dask_rows import computed_whole, is_delayed, sheet_in_blocks
@@ -60,12 +62,13 @@ PAIRS = {"obsp": "obs_names", "varp": "var_names"}  # matrices of pairs of AnnDa
 
 @stage("read")
 def table_of(array: Any, input: Input, compute: Compute, *, ids: Names = None, columns: Names = None,
-             labels: Any = None, view: Any = None, streams: bool = False) -> Table:
+             labels: Any = None, view: Any = None, categories: TextColumns = "", streams: bool = False) -> Table:
     """Return the table of an (n, d) array, a data frame or AnnData, or of an (n, n) matrix of pairs by its kind.
 
-    Names as arguments take precedence over those of a frame. `view` is a second table of the same rows. A large sparse
-    array keeps its sparse form if the next step `streams`, else it gets its zeros. Raises DataError as reading a file
-    does, and if names do not fit.
+    Names as arguments take precedence over those of a frame. With `categories: all`, a frame's columns of texts are
+    categories, but those that `labels` names, and a first one of different texts, which is the ids. `view` is a second
+    table of the same rows. A large sparse array keeps its sparse form if the next step `streams`, else it gets its
+    zeros. Raises DataError as reading a file does, and if names do not fit.
     """
     require_effect(input, annotated=is_annotated(array))
     check_items(input)
@@ -79,6 +82,8 @@ def table_of(array: Any, input: Input, compute: Compute, *, ids: Names = None, c
         refuse_coding(input, "AnnData, a sparse array or a table with a second view")
     frame = (read_annotated(array, input) if is_annotated(array) else
              read_frame(array) if is_frame(array) else None)
+    if categories == "all" and is_frame(array) and frame is not None and not has_coding(input):
+        frame = _with_categories(frame, tuple(labels_of(labels)), named=ids is not None)
     array = array if frame is None else frame.values
     words = () if frame is None else tuple(frame.labels)
     labels, columns = labels_of(labels), columns if frame is None or columns is not None else frame.columns
@@ -91,6 +96,7 @@ def table_of(array: Any, input: Input, compute: Compute, *, ids: Names = None, c
     else:
         values = frame.values if frame is not None and has_coding(input) else doubles(array)  # or all are words
         table = _of_dense(values, input, ids=ids, columns=columns, labels=labels, words=words)
+        table = table if frame is None or not frame.categories else replace(table, categories=frame.categories)
     if view is None:
         return table
     other = None if is_annotated(view) or is_frame(view) else ids
@@ -98,18 +104,39 @@ def table_of(array: Any, input: Input, compute: Compute, *, ids: Names = None, c
         return replace(table, view=table_of(view, Input(path=HERE), compute, ids=other))
 
 
+def _with_categories(frame: Sheet, labels: Sequence[str], *, named: bool) -> Sheet:
+    """Return a frame with columns of texts as categories, but labels, and a first one that names the rows unless they
+    are `named`.
+    """
+    texts = [name for name in frame.labels if name not in labels]
+    first = next(iter(texts), None)
+    if first is not None and frame.ids is None and not named:
+        cells = frame.labels[first]
+        if len(set(cells)) == len(cells) and all(cells):
+            frame = replace(frame, ids=tuple(cells), labels={
+                name: column for name, column in frame.labels.items() if name != first})
+            texts = texts[1:]
+    return encode(frame, categories_of(frame, texts))
+
+
 def new_rows(array: Any, columns: Sequence[str], points: Sequence[str], kind: str, *,
-             coding: Coding | None = None, rule: SimilarityRule | None = None) -> Table:
+             coding: Coding | None = None, rule: SimilarityRule | None = None, categories: Categories | None = None,
+             closed: bool = False) -> Table:
     """Return new rows for a run: with its columns, or with a number for each of its points; raises DataError.
 
     Columns of a data frame are matched by name. Answers become numbers by the run's `coding`; those of an array are
-    numbers already. Similarities become dissimilarities by the run's `rule`.
+    numbers already. Similarities become dissimilarities by the run's `rule`. Texts become numbers by the run's
+    `categories`; where these are `closed`, other texts are refused.
     """
     wanted = tuple(columns) if kind == "features" else tuple(points)
     array = computed_whole(array, Compute()) if is_delayed(array) else array
     if is_frame(array):
         with hints_for_python():
             sheet = replace(read_frame(array), ids=None)
+            known = {name: texts for name, texts in (categories or {}).items() if name in sheet.labels}
+            if closed:
+                require_known(sheet, known)
+            sheet = encode(sheet, known)
             values = match_columns(sheet if coding is None else with_codes(sheet, coding, HERE), wanted, HERE, "column")
     else:
         values = doubles(array.toarray() if is_sparse_array(array) else array)

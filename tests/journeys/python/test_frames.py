@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
 import pytest
 import scipy.sparse
 
@@ -241,3 +242,20 @@ def test_anndata_itself_has_the_numbers_of_its_file(tmp_path: Path) -> None:
     given.write_h5ad(tmp_path / "cells.h5ad")
     run, read = mlcli.embed(given), mlcli.embed(tmp_path / "cells.h5ad")
     assert np.array_equal(run.embedding, read.embedding) and (run.ids, run.labels) == (read.ids, read.labels)
+
+
+@pytest.mark.parametrize("method", ["famd", "mca"])
+def test_texts_are_categories_where_a_method_takes_them(method: str, own_directory: Path) -> None:
+    generator = np.random.default_rng(0)
+    texts = {"id": [f"p{row}" for row in range(40)], "color": [*"rgbr" * 10], "size": [*"sml" * 13, "s"]}
+    numbers = {"u": generator.random(40), "v": generator.random(40)} if method == "famd" else {}
+    table = pa.table({**texts, **numbers})
+    pa.csv.write_csv(table, "table.csv")
+    run, file = mlcli.embed(table, method), mlcli.embed("table.csv", method)
+    assert np.allclose(run.embedding, file.embedding, atol=1e-12) and run.ids == file.ids
+    assert np.allclose(run.project(table.slice(0, 5)), run.embedding[:5], atol=1e-10)
+    with pytest.raises(DataError):
+        run.project(pa.table({**numbers, "color": ["purple"] * 40, "size": texts["size"]}))
+    if method == "famd":
+        told = mlcli.embed(table, method, labels={"color": texts["color"]})
+        assert told.labels["color"] == (*texts["color"],) and not np.allclose(told.embedding, run.embedding)
