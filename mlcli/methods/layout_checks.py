@@ -261,7 +261,8 @@ def added_stress_checks(data: Spatial, model: Model, moving: Indices, *, power: 
     """Check a layout that rows were added to: its stress as stated, and that no step moves an added row (m).
 
     With all other points fixed, majorization moves one to Σ w (xⱼ + δ (x - xⱼ) / d) / Σ w; of ranks, δ is the length
-    that the former run gives a dissimilarity. Rows that equal another lie on it.
+    that the former run gives a dissimilarity. Rows that equal one of the former map lie on it and do not move. Added
+    rows that equal each other lie in one place: their pair has δ = d = 0, where its stress has no slope.
     """
     from scipy.spatial.distance import cdist, squareform
 
@@ -272,8 +273,9 @@ def added_stress_checks(data: Spatial, model: Model, moving: Indices, *, power: 
     if not model.fit["converged"]:
         return [*checks, skipped("stationarity", UNCONVERGED)]
     square = squareform(lengths)
-    apart = moving[~((square[moving] == 0) & (cdist(points[moving], points) == 0)
-                     & (np.arange(len(points)) != moving[:, None])).any(axis=1)]
+    fixed = np.setdiff1d(np.arange(len(points)), moving)
+    apart = moving[~((square[np.ix_(moving, fixed)] == 0)
+                     & (cdist(points[moving], points[fixed]) == 0)).any(axis=1)]
     given = square[apart]
     top = float(given[given > 0].min(initial=np.inf)) if power < 0 else float(given.max(initial=0.0))
     weights = np.where(given > 0, np.power(np.where(given > 0, given, 1.0) / (top or 1.0), power), 0.0)

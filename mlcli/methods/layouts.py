@@ -299,17 +299,22 @@ class StressMethod(LayoutMethod):
         places[moving[on]] = places[fixed[among[on].argmax(axis=1)]]
         free = moving[~on]
         single = free[np.isin(firsts[free], free, invert=True) | (firsts[free] == free)]
+        twins, roots = np.setdiff1d(free, single), np.arange(len(places))
+        for row in twins.tolist():  # each after its first, which may be a twin itself
+            roots[row] = roots[firsts[row]]
         trace, converged, known = np.zeros(0), True, np.setdiff1d(np.arange(len(places)), free)
         if len(single):
             rows = np.concatenate([single, known])
             some = lengths[np.ix_(single, rows)]
+            counts = np.bincount(roots)  # as points that equal each other move as one
             weights = relative_weights_together(some, self.exponent)
+            weights *= counts[single, None]
+            weights *= counts[rows]
             disparities = projector.similarity.disparities  # type: ignore[attr-defined]
             ended = place_together(some if disparities is None else disparities(some), weights, places[known],
                                    self.stopping)
             places[single], trace, converged = ended.state.points, ended.trace, ended.converged
-        twins = np.setdiff1d(free, single)
-        places[twins] = places[firsts[twins]]
+        places[twins] = places[roots[twins]]
         pairs = Pairs.of(lengths, self.exponent, list(data.ids))
         return self.assessed(self.model_among(data, places, moving, projector, {
             "added": len(moving), "iterations": len(trace), "converged": converged}, trace), pairs, places)

@@ -28,13 +28,18 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 
 @cache
+def before(name: str) -> tuple[Any, Model]:
+    """A method, and its model of the first 40 rows."""
+    former = features(POINTS[:40])
+    method = METHODS[name].model_validate({"name": name, **OPTIONS[name]}).resolve(former)
+    return method, method.fit(former, Compute())
+
+
+@cache
 def added(name: str) -> tuple[Any, Features, Model]:
     """A method, all rows, and the model of the last ten added to the map of the others."""
     data = features(POINTS)
-    method = METHODS[name].model_validate({"name": name, **OPTIONS[name]})
-    former = features(POINTS[:40])
-    method = method.resolve(former)
-    fitted = method.fit(former, Compute())
+    method, fitted = before(name)
     places = np.full((50, fitted.embedding.shape[1]), np.nan)
     places[:40] = fitted.embedding
     return method, data, method.place_among(data, places, MOVING, fitted, Compute())
@@ -85,6 +90,24 @@ def test_rows_as_they_were_placed_pass(name: str) -> None:
 def test_lies_about_added_rows_are_seen(lie: str) -> None:
     name, change, seen = LIES[lie]
     assert seen in failed(name, change(added(name)[2]))
+
+
+@pytest.mark.parametrize("name", ["smacof", "sammon", "nmds"])
+def test_added_rows_that_equal_each_other_pull_others_as_often_and_a_place_of_both_aside_is_seen(name: str) -> None:
+    method, fitted = before(name)
+    twice = POINTS.copy()
+    twice[[47, 49]] = twice[42]
+    data, places = features(twice), np.full((50, 2), np.nan)
+    places[:40] = fitted.embedding
+    model = method.place_among(data, places, MOVING, fitted, Compute())
+    subject = Subject.of(method.chain_of("features"), dict(method), method.with_metric(data), model, Plan(full=True))
+    assert {check.name: check.verdict for check in method.checks_among(subject, MOVING)}["stationarity"] == "pass"
+    same = [42, 47, 49]
+    assert (model.embedding[same] == model.embedding[42]).all()
+    points = model.embedding.copy()
+    points[same, 0] += 1e-2 * np.abs(points).max()
+    lied = replace(subject, model=replace(model, embedding=points))
+    assert {check.name: check.verdict for check in method.checks_among(lied, MOVING)}["stationarity"] == "fail"
 
 
 def test_a_precision_of_an_added_row_is_checked() -> None:
