@@ -28,6 +28,7 @@ from mlcli.core.similarities.base import Similarity
 from mlcli.core.similarities.off_manifold import ManifoldScore
 from mlcli.core.similarities.projector import OF_COVARIANCE, NoProjection, Projector
 from mlcli.data.options.input import Input
+from mlcli.data.options.wording import listed
 from mlcli.data.prepare.prepare import Preparation
 from mlcli.data.table.table import axis_names
 from mlcli.errors import UnsafeFile
@@ -166,6 +167,7 @@ MANY = 2**22  # bytes of arrays that are hashed while they are written or read
 LATER: dict[str, Any] = {  # what earlier versions did not have
     "transpose": False, "categories": {}, "reductions": (), "views": (), "joint": None, "coding": None,
     "rule": None, "invented": False, "score": None, "onto": None}
+FORMER_NAMES = {"growth": "onto"}  # of parts
 ARCHIVE = Archive(Kinds())
 
 
@@ -216,7 +218,7 @@ def load(folder: Path, *, finite: bool = True, whole: bool = False, held: Mappin
                 raise _unsafe("its hash is not the one in the header", arrays)
             model = next(steps)
         if whole or "preparation" in model:
-            model = {**LATER, **model}
+            model = {**LATER, **{FORMER_NAMES.get(name, name): part for name, part in model.items()}}
             if model["projector"] is None and model["kind"] in ("covariance", "correlation"):  # of an older version
                 model["projector"] = OF_COVARIANCE
             require_fit(model)
@@ -307,7 +309,9 @@ def require_finite(model: Mapping[str, Any]) -> None:
 
 
 def require_fit(model: Mapping[str, Any]) -> None:
-    """Raises Unfit where the parts of a whole model do not fit together."""
+    """Raises Unfit where the parts of a whole model do not fit together, or this version knows one of them not."""
+    if unknown := sorted({*model} - {"unfolded", *(part.name for part in fields(StoredModel))}):
+        raise Unfit(f"this version knows no part {listed(unknown)} of a model")
     preparation, projector, unfolded = model["preparation"], model["projector"], model["unfolded"]
     if not (isinstance(preparation, Preparation) and isinstance(projector, Projector | NoProjection)
             and is_of(model["reductions"], tuple[Reduction, ...])

@@ -3,6 +3,8 @@
 import csv
 import json
 import shutil
+from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -88,6 +90,33 @@ def test_a_chain_needs_its_last_run_alone_and_names_all(mlcli: Caller) -> None:
     assert [one["run"] for one in facts("more")["ancestors"]] == ["old", "new"]
     assert Path("more/embedding.csv").read_bytes().startswith(Path("new/embedding.csv").read_bytes())
     assert mlcli("embed", "more.csv", "--onto", "new", "--onto-way", "refit", "-o", "again", *BARE).code == 0
+
+
+def changed_file(folder: str, name: str, change: Callable[[dict], None]) -> None:
+    """Changes a JSON file of a run, and its hash in run.json."""
+    path, manifest = Path(folder) / name, Path(folder) / "run.json"
+    document = json.loads(path.read_text(encoding="utf-8"))
+    change(document)
+    path.write_text(json.dumps(document), encoding="utf-8")
+    if path != manifest:
+        known = json.loads(manifest.read_text(encoding="utf-8"))
+        content = path.read_bytes()
+        known["files"][name] = {"bytes": len(content), "sha256": sha256(content).hexdigest()}
+        manifest.write_text(json.dumps(known), encoding="utf-8")
+
+
+def test_a_run_with_the_former_name_of_the_part_and_without_a_scale_opens_and_grows(mlcli: Caller) -> None:
+    grown(mlcli, "umap", "-k", "8", "--set", "method.epochs=50")
+    changed_file("new", "model.json", lambda header: header["model"].update(growth=header["model"].pop("onto")))
+    changed_file("new", "run.json", lambda manifest: manifest["fit"].pop("scale"))
+    verified = mlcli("verify", "new", "--json")
+    assert verified.code == 0, verified.err
+    checks = {check["name"]: check["verdict"] for check in json.loads(verified.out)["certificate"]["checks"]}
+    assert checks["kept"] == "pass"
+    assert checks["seed"] == "skipped"
+    write("more.csv", range(100, 110))
+    assert mlcli("embed", "more.csv", "--onto", "new", "-o", "more", *BARE).code == 0
+    assert Path("more/embedding.csv").read_bytes().startswith(Path("new/embedding.csv").read_bytes())
 
 
 def test_the_same_rows_again_change_nothing(mlcli: Caller, wording: Wording) -> None:

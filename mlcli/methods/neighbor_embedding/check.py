@@ -705,6 +705,10 @@ def added_edge_checks(method: Any, data: Features, model: Model, moving: Indices
     ways[:, rows] = mix * (own + own.T - own * own.T) + (1 - mix) * own * own.T
     total, stated = float(ways.sum()), float(model.fit["membership"])
     yield ratio("graph", abs(total - stated) / max(total, 1e-300), SUM, "memberships of added rows have the sum stated")
+    if "scale" not in model.fit:
+        yield skipped("seed", "it is one of the first such runs, which placed rows from other starts, in fewer epochs, "
+                      "and at the scale 1")
+        return
     places = points.copy()
     again = method.layout_among(data, places, moving, model.required_projector, Compute(seed=int(model.fit["seed"])))
     moved = max_abs(again.embedding - points) if again.fit["scale"] == model.fit["scale"] else float("inf")

@@ -10,7 +10,7 @@ import pytest
 
 from mlcli import open_run
 from mlcli.base.types import Array
-from mlcli.errors import MlcliError
+from mlcli.errors import MlcliError, UnsafeFile
 from mlcli.methods import METHODS
 from mlcli.methods.layouts import NeighborEmbedding
 from mlcli.rundir import archive
@@ -126,3 +126,11 @@ def test_a_field_of_a_model_with_another_name_does_not_pass(tmp_path: Path, monk
     with pytest.raises(MlcliError) as caught:
         archive.load(run)
     assert str(caught.value.where).endswith("model.json")
+
+
+def test_a_part_of_a_model_that_this_version_does_not_know_is_refused_by_name(tmp_path: Path) -> None:
+    (way,) = unpack(next(piece for piece in PIECES if piece.endswith("/pca")), tmp_path, "pca")
+    model = archive.load(way / "run")
+    archive.save(tmp_path, {**model, "strange": 1})
+    with pytest.raises(UnsafeFile, match="'strange'"):
+        archive.load(tmp_path)
