@@ -1,4 +1,6 @@
-"""Adds runs of every method and kind of input, as the program at hand writes them, to the folder of its version.
+"""Adds runs of every method, kind of input and way to add rows to a map, as the program at hand writes them.
+
+They are added to the folder of its version.
 
 `python -m tests.museum.add` makes the archives that the folder lacks; with `--renew NAME ...` it makes those of some
 methods or kinds anew, which only a version that is not yet released may do. The bytes of an archive depend on its
@@ -28,7 +30,7 @@ from mlcli.methods import METHODS
 from tests.faults.certificate.support import write_csv
 from tests.laws.contract.repeating import ways, write_runs
 from tests.laws.contract.test_contract import CONFIGURATIONS, POINTS
-from tests.museum.pieces import FOLDER, KINDS, LABELS, archive_of, commands
+from tests.museum.pieces import FOLDER, KINDS, LABELS, ONTO, archive_of, commands
 from tests.processes import neutral
 from tests.support import in_domain
 
@@ -37,6 +39,11 @@ PLACE = "mlcli-museum"  # in the temporary folder; a run keeps the path of its i
 FEW = 7  # new rows
 POINTS_OF_PAIRS = 30
 CHAINS = {"graph": {"paths": {}}, "kernel": {"kernel": {"name": "given"}}}  # what chain needs beside its defaults
+OLD, ALL = 30, 40  # rows of a map, and of one that rows were added to
+WAYS: dict[str, dict[str, Any]] = {  # to add rows to a map, each with a method that stores what the others do not
+    "fixed": {"name": "umap", "neighbors": {"count": 8}, "epochs": 50},
+    "tied": {"name": "tsne", "perplexity": 5, "descent": {"early_steps": 20, "steps": 30}},
+    "refit": {"name": "isomap", "neighbors": {"count": 9}}}
 STYLES = ("bilinear",)  # methods that place a new row by its style
 
 
@@ -119,6 +126,25 @@ def make_of_kind(kind: str, folder: Path) -> None:
         use(place, method, ("--outputs", OUTPUTS))
 
 
+def make_onto(folder: Path) -> None:
+    """Make a run that adds rows to the map of another in each way, in a folder of its own beside that other run."""
+    for way, method in WAYS.items():
+        place = folder / ONTO / way
+        (place / "data").mkdir(parents=True)
+        write_csv(place / "data" / "former.csv", POINTS[:OLD])
+        write_csv(place / "data" / "data.csv", POINTS[:ALL])
+        head, *lines = (place / "data" / "data.csv").read_text(encoding="utf-8").splitlines()
+        (place / "data" / "data.csv").write_text("\n".join([head, *lines[OLD:], ""]), encoding="utf-8")
+        write_csv(place / "new.csv", new_rows(method["name"]))
+        former = {"input": {"path": "data/former.csv", "id_column": "id"}, "output": "former", "method": method}
+        document = {"input": {"path": "data/data.csv"}, "output": "run", "onto": {"run": "former", "way": way}}
+        (place / "former.yaml").write_text(yaml.safe_dump(former), encoding="utf-8")
+        (place / "config.yaml").write_text(yaml.safe_dump(document), encoding="utf-8")
+        with chdir(place):
+            require(run(["run", "former.yaml", "--no-cache", "-q", "--outputs", OUTPUTS]), f"{way}, before it")
+        use(place, way, ("--outputs", OUTPUTS))
+
+
 def use(place: Path, called: str, arguments: Sequence[str] = ()) -> None:
     """Make the run of a configuration in a folder, and what the program makes of it."""
     with chdir(place):
@@ -146,7 +172,7 @@ def pack(archive: Path, folder: Path) -> None:
 
 
 def add(names: Iterable[str]) -> None:
-    """Write the archives of some methods and kinds of input into the folder of this version."""
+    """Write the archives of some methods, kinds of input and additions to a map into the folder of this version."""
     place = Path(tempfile.gettempdir()) / PLACE
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir()
@@ -155,6 +181,8 @@ def add(names: Iterable[str]) -> None:
     for kind in KINDS:
         if kind in chosen:
             make_of_kind(kind, place)
+    if ONTO in chosen:
+        make_onto(place)
     for name in chosen:
         pack(archive_of(__version__, name), place / name)
     shutil.rmtree(place)
@@ -166,7 +194,7 @@ def main() -> None:
     """Add the archives that are missing, and make the named ones anew."""
     os.environ["MLCLI_CACHE"] = "off"
     renewed = sys.argv[2:] if sys.argv[1:2] == ["--renew"] else []
-    add(name for name in (*METHODS, *KINDS) if name in renewed or not archive_of(__version__, name).exists())
+    add(name for name in (*METHODS, *KINDS, ONTO) if name in renewed or not archive_of(__version__, name).exists())
 
 
 if __name__ == "__main__":

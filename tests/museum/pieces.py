@@ -1,7 +1,7 @@
 """The archives of former runs, and what is asked of each run in them.
 
-An archive holds the runs of one method of features, a folder for each of its ways, or those of several methods of
-another kind of input, a folder for each method.
+An archive holds the runs of one method of features, a folder for each of its ways, those of several methods of another
+kind of input, a folder for each method, or runs that add rows to the map of another, a folder for each way to do so.
 """
 
 import json
@@ -12,18 +12,19 @@ from mlcli.methods import METHODS
 
 LABELS = ("class", "content")  # columns of labels in the data
 KINDS = ("dissimilarities", "graph", "kernel", "covariance")  # of inputs besides features
+ONTO = "onto"  # runs that add rows to the map of another, one of each way
 FOLDER = Path(__file__).parent
 PIECES = sorted(path.relative_to(FOLDER).as_posix().removesuffix(".tar.xz") for path in FOLDER.glob("*/*.tar.xz"))
 
 
 def archive_of(version: str, name: str) -> Path:
-    """Return the archive of the runs of a method, or of a kind of input, by a version."""
+    """Return the archive of the runs of a method, of a kind of input, or of additions to a map, by a version."""
     return FOLDER / version / f"{name}.tar.xz"
 
 
 def unpack(piece: str, folder: Path, way: str = "") -> list[Path]:
-    """Unpack an archive, VERSION/METHOD or VERSION/KIND, or one of its ways, into a folder, and return the folders of
-    its ways.
+    """Unpack an archive, VERSION/METHOD, VERSION/KIND or VERSION/onto, or one of its ways, into a folder, and return the
+    folders of its ways.
     """
     with tarfile.open(FOLDER / f"{piece}.tar.xz") as file:
         file.extraction_filter = getattr(tarfile, "data_filter", None)  # Python 3.11.3 and before have none

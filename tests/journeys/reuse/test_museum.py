@@ -16,7 +16,7 @@ from mlcli.methods.layouts import NeighborEmbedding
 from mlcli.rundir import archive
 from mlcli.runs.repetition import COORDINATES
 from tests.journeys.support import Caller
-from tests.museum.pieces import KINDS, PIECES, commands, method_of, unpack
+from tests.museum.pieces import KINDS, ONTO, PIECES, commands, method_of, unpack
 
 SAME_BYTES = {name for name, kind in METHODS.items() if issubclass(kind, NeighborEmbedding)} | {
     "nmds", "smacof", "sammon"}  # whose numbers are the same on every processor
@@ -72,14 +72,14 @@ def is_number(text: str) -> bool:
 
 def test_every_method_of_this_version_is_there() -> None:
     """Otherwise `python -m tests.museum.add` adds it."""
-    assert {piece.partition("/")[2] for piece in PIECES} >= {*METHODS, *KINDS}
+    assert {piece.partition("/")[2] for piece in PIECES} >= {*METHODS, *KINDS, ONTO}
 
 
 @pytest.mark.parametrize("piece", [piece if piece.partition("/")[2] in EVERYDAY else pytest.param(
     piece, marks=pytest.mark.medium) for piece in PIECES])
 def test_a_former_run_opens_and_places_rows_where_its_version_did(piece: str, tmp_path: Path) -> None:
     name = piece.partition("/")[2]
-    for way in unpack(piece, tmp_path, "" if name in KINDS else name):
+    for way in unpack(piece, tmp_path, "" if name in (*KINDS, ONTO) else name):
         method = method_of(way)
         if not (way / "run" / "embedding.csv").exists():  # of a covariance matrix, which has no rows
             assert archive.load(way / "run")
