@@ -121,7 +121,8 @@ class CalibrationFinding(Finding["CsvColumns"]):
             return
         if config.onto is not None:
             raise ConfigError("CALIBRATION", "calibration was chosen, and no row that is added to a map can be held "
-                              "out of it", where=WHERE, hint="leave it out")
+                              "out of it", where=WHERE, hint="leave it out, and p of new rows is approximate; for an "
+                              "exact one give it to a run of all rows, without {onto.run}")
         if config.method.ordered:
             raise ConfigError("CALIBRATION", f"calibration was chosen, and rows of {config.method.name} are one "
                               "sequence: rows from its middle cannot be left out, and rows at its end are not "

@@ -213,8 +213,8 @@ def begin_onto(config: RunConfig, onto: Onto, begin: Callable[[RunConfig], Start
     if not len(fresh) and not len(moved):
         note("N-ONTO-NOTHING", "the run has all of these rows already: its map is kept as it is")
     if len(again.new) > len(changed) or (len(changed) and onto.changed == "keep"):
-        note("N-ONTO-AGAIN", f"{counted(len(again.new) - len(moved), 'row')} of the run came again and stay where they "
-             "are", rows=len(again.new) - len(moved))
+        note("N-ONTO-AGAIN", f"{counted(len(again.new) - len(moved), 'row')} of the run came again and stayed in place",
+             rows=len(again.new) - len(moved))
     if onto.way == "tied" and len(moved) == len(rows):
         raise ConfigError("ONTO-WAY", "all rows of the run came again with other numbers, so that none is tied to its "
                           "place", where="onto.way", hint="give {onto.way=refit}")
@@ -299,8 +299,8 @@ def refuse_changed(changed: Indices, again: Again, rows: Array, prepared: Table,
                         where=place(prepared.source.path) if prepared.source else "",
                         hint="give {onto.changed=keep} to keep the former numbers, or {onto.changed=place} to place "
                         "such rows anew")
-    what = "keep their former numbers and places" if onto.changed == "keep" else "are placed anew by their new numbers"
-    note("W-ONTO-CHANGED", f"{counted(len(some), 'row')} of the run came again with other numbers and {what}: "
+    what = "the former numbers and places are kept" if onto.changed == "keep" else "the new ones decide on the place"
+    note("W-ONTO-CHANGED", f"{counted(len(some), 'row')} of the run came again with other numbers; {what}: "
          f"{listed(some)}", rows=len(some))
 
 

@@ -53,8 +53,9 @@ class Reduction:
         unlike = np.flatnonzero(projector.unexplained(prepared.values, placed.values))
         if len(unlike):
             rows = [placed.ids[row] for row in unlike.tolist()]
-            note("W-UNLIKE", f"{len(rows):,} of {counted(len(placed.values), 'row')} differ from all rows that the "
-                 f"model was fitted to; their coordinates are not reliable: {listed(rows)}", rows=len(rows))
+            note("W-UNLIKE", f"{len(rows):,} of {counted(len(placed.values), 'row')} "
+                 f"{'differs' if len(rows) == 1 else 'differ'} from all rows that the model was fitted to; coordinates "
+                 f"of such rows are not reliable: {listed(rows)}", rows=len(rows))
         if blank := [placed.columns[axis] for axis in np.flatnonzero(~projector.axes.any(axis=0))]:
             note("W-NO-COORDINATE", f"new points have no coordinate on {', '.join(blank)}, and 0 is written: such an "
                  "axis has no extent, or cost 1, and is not determined by neighbors", axes=blank)

@@ -165,8 +165,8 @@ def note_loadings(found: Exported, places: Places) -> None:
     if names.MODEL not in found.run.manifest["files"]:
         note("N-NO-DIRECTIONS", "the run wrote no model, so the copy has no loadings of it, and varm is unchanged")
     if lost := set(found.features) - set(places.genes):
-        note("N-GENES-NOT-IN-VAR", f"{counted(len(lost), 'column')} of the run, not among the genes of var, have no "
-             "loadings in the copy", genes=len(lost))
+        note("N-GENES-NOT-IN-VAR", f"{counted(len(lost), 'column')} of the run, not among the genes of var, "
+             f"{'has' if len(lost) == 1 else 'have'} no loadings in the copy", genes=len(lost))
 
 
 def require_room(size: int, members: Mapping[str, Any], output: Path) -> None:

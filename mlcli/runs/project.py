@@ -44,8 +44,9 @@ def with_own_ids(folder: Path, manifest: Mapping[str, Any], rows: Table) -> Tabl
     known = [name for name in fitted_ids(folder, manifest) if given or name.startswith(NEW)]
     own = set(rows.ids) if known else set()
     if again := [name for name in known if name in own]:
-        note("N-KNOWN-IDS", f"{len(again):,} of {counted(len(rows.ids), 'new row')} have ids of rows that the run was "
-             f"fitted to: {listed(again)}; where both are in one table, name the new ones apart", rows=len(again))
+        has = "has the id of a row" if len(again) == 1 else "have ids of rows"
+        note("N-KNOWN-IDS", f"{len(again):,} of {counted(len(rows.ids), 'new row')} {has} that the run was fitted to: "
+             f"{listed(again)}; where both are in one table, name the new ones apart", rows=len(again))
     return rows
 
 

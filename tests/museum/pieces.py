@@ -23,9 +23,7 @@ def archive_of(version: str, name: str) -> Path:
 
 
 def unpack(piece: str, folder: Path, way: str = "") -> list[Path]:
-    """Unpack an archive, VERSION/METHOD, VERSION/KIND or VERSION/onto, or one of its ways, into a folder, and return the
-    folders of its ways.
-    """
+    """Unpack an archive, VERSION/NAME, or one of its ways, into a folder, and return the folders of its ways."""
     with tarfile.open(FOLDER / f"{piece}.tar.xz") as file:
         file.extraction_filter = getattr(tarfile, "data_filter", None)  # Python 3.11.3 and before have none
         file.extractall(folder, [entry for entry in file if entry.name.startswith(f"{way}/" if way else "")])

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import shutil
 from collections.abc import Callable
 from hashlib import sha256
@@ -259,10 +260,23 @@ def test_the_page_and_the_plan_say_what_is_added(mlcli: Caller) -> None:
     page = Path("page/report.html").read_text(encoding="utf-8")
     assert "Rows added to a map" in page
     assert "keep their coordinates to the last bit" in page
+    assert "its axes, spectrum and loadings are those of the fit" in page
     planned = mlcli("plan", "new.csv", "--onto", "old", "--json")
     document = json.loads(planned.out)
     assert document["rows"] == 100
     assert "20 rows among 80" in [step["how"] for step in document["steps"]]
+
+
+@pytest.mark.parametrize("way", ["fixed", "refit"])
+def test_the_page_of_a_layout_names_no_axes_spectrum_or_loadings(mlcli: Caller, way: str) -> None:
+    write("old.csv", range(40))
+    write("new.csv", range(40, 44))
+    assert mlcli("embed", "old.csv", "-m", "smacof", "-o", "old", *BARE).code == 0
+    assert mlcli("embed", "new.csv", "--onto", "old", "--onto-way", way, "-o", "page").code == 0
+    _, _, said = Path("page/report.html").read_text(encoding="utf-8").partition("Rows added to a map")
+    said = said.partition("rows of that map")[0]
+    assert "turned" in said
+    assert not {"axes", "spectrum", "loadings"} & set(re.findall(r"\w+", said))
 
 
 TIED = [("tsne", ("--set", "method.perplexity=8", "--set", "method.descent.early_steps=60", "--set",

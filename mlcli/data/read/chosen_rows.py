@@ -38,7 +38,8 @@ def chosen_rows(table: Table, input: Input, compute: Compute, again: Columns, st
                         hint="change the conditions")
     if input.rows is not None and input.rows < len(kept):
         kept = np.sort(compute.generator().choice(kept, input.rows, replace=False))
-    note("N-CHOSEN-ROWS", f"{len(kept):,} of {counted(count, 'row')} were chosen", rows=len(kept))
+    note("N-CHOSEN-ROWS", f"{len(kept):,} of {counted(count, 'row')} {'was' if len(kept) == 1 else 'were'} chosen",
+         rows=len(kept))
     found = replace(take_rows(table, kept, input, compute, streams), chosen_of=count)
     if found.source is None or rows_of(found.values) is not None:
         return found

@@ -10,6 +10,7 @@ from typing import Any
 
 from mlcli.base.frozen import frozen
 from mlcli.base.units import percent
+from mlcli.data.options.wording import counted
 from mlcli.findings import FINDINGS
 from mlcli.findings.frame.onto import fit_alone
 from mlcli.methods import METHODS
@@ -106,10 +107,11 @@ def classes(summary: Summary) -> Judgement | None:
     wrong = (summary.get("fit") or {}).get("resubstitution_errors")
     if wrong is None:
         return share(summary, "variance between classes")
+    be = "is" if wrong == 1 else "are"
     if fit_alone(summary):
-        return Judgement("rows misclassified", f"{wrong:,}", f"{wrong:,} rows are misclassified")
+        return Judgement("rows misclassified", f"{wrong:,}", f"{counted(wrong, 'row')} {be} misclassified")
     rows = f"{summary['embedding']['rows']:,}"
-    return Judgement("rows misclassified", f"{wrong:,}", f"{wrong:,} of the {rows} rows of the fit are misclassified")
+    return Judgement("rows misclassified", f"{wrong:,}", f"{wrong:,} of the {rows} rows of the fit {be} misclassified")
 
 
 def leading(summary: Summary, singular: str, plural: str, note: str = "") -> Judgement | None:

@@ -423,8 +423,8 @@ def fit_of_walk(chain: ChainInput, spectrum: Spectrum, first: Array, similarity:
     """
     still, time = int(np.count_nonzero(spectrum.solved >= 1 - STILL)), chain.kernel.time
     if still:
-        note("W-WALK", f"{still} eigenvalues are nearly one: the random walk hardly leaves {still + 1} groups of "
-             f"points, and the first axes only separate these; {remedy}")
+        note("W-WALK", f"{still} {'eigenvalue is' if still == 1 else 'eigenvalues are'} nearly one: the random walk "
+             f"hardly leaves {still + 1} groups of points, and the first axes only separate these; {remedy}")
     steps = np.where(spectrum.axis_eigenvalues > 0, spectrum.axis_eigenvalues, 1.0)
     functions = orthogonal_to(first, spectrum.vectors) / first[:, None]  # ψ
     embedding = functions * steps**time

@@ -98,11 +98,21 @@ def verdict(certificate: Mapping[str, Any]) -> tuple[str, str]:
 
 WAYS = {
     "fixed": "Rows of that map keep their coordinates to the last bit. New ones were placed among them, so that the "
-             "map is not centered anew, and its axes, spectrum and loadings are those of the fit that it began with.",
+             "map is neither centered nor turned anew{fit}.",
     "tied": "All rows were moved so that the objective of the method and a penalty on squared distances of former rows "
             "from their former places are least together: the map is neither centered nor turned anew.",
     "refit": "All rows were fitted anew, and the result was turned, mirrored and moved so that the rows of that map "
-             "come as near to their former places as they can: axes need not be those of the spectrum any more."}
+             "come as near to their former places as they can{axes}."}
+
+
+def way_of(run: FinishedRun) -> str:
+    """Return how rows were added to a map, and of what fit the axes, spectrum and loadings are that a run has."""
+    has = [*(("axes", "spectrum") if run.manifest.get("spectrum") else ()),
+           *(("loadings",) if LoadingsFinding.of(run) is not None else ())]
+    said = f"{', '.join(has[:-1])} and {has[-1]}" if len(has) > 1 else "".join(has)
+    return WAYS[run.manifest["onto"]["way"]].format(
+        fit=f", and its {said} are those of the fit that it began with" if has else "",
+        axes=": axes need not be those of the spectrum any more" if "spectrum" in has else "")
 
 
 def added_rows(run: FinishedRun) -> Part:
@@ -119,7 +129,7 @@ def added_rows(run: FinishedRun) -> Part:
              *([("Procrustes m²", number(onto["m2"]))] if onto.get("m2") is not None else [])]
     line = [(str(one["run"]), number(one["rows"]), str(one.get("finished", "")), str(one["sha256"])[:12])
             for one in onto.get("ancestors", ())]
-    return section("Rows added to a map", sentence(WAYS[onto["way"]]), facts(pairs), fold(
+    return section("Rows added to a map", sentence(way_of(run)), facts(pairs), fold(
         f"the {len(line)} runs before it" if len(line) > 1 else "the run before it",
         table(("run", "rows", "finished", "SHA-256 of run.json"), line, (1,))))
 
