@@ -286,7 +286,8 @@ def embed(array: Any, method: str | None = None, *, kind: str | None = None, ids
             _require_unnamed(names)
             return fit_run(build(_layer(str(array), method, kind, set or {}, options, view, onto)))
         config = build(_layer(HERE, method, kind, set or {}, options, onto=onto))
-        return fit_run(config, lambda: table_of(array, config.input, config.compute, **names, view=view,
+        given = config.input_of_method
+        return fit_run(config, lambda: table_of(array, given, config.compute, **names, view=view,
                                             categories=config.method.distance.categories,
                                             streams=config.streams))
 

@@ -16,7 +16,7 @@ from mlcli.config.onto import Onto
 from mlcli.config.report_options import MOST_CELLS, Report, added_findings, with_all_findings
 from mlcli.core.metrics import METRICS
 from mlcli.data.options.formats import FORMATS
-from mlcli.data.options.input import Input
+from mlcli.data.options.input import Input, WithMatrices
 from mlcli.data.prepare.prepare import Prepare
 from mlcli.errors import ConfigError, MlcliError
 from mlcli.methods import METHODS, AnyMethod, methods_accepting, methods_in_blocks
@@ -139,6 +139,12 @@ class RunConfig(Options):
     def streams(self) -> bool:
         """Whether the first step, the method or PCA ahead of it, can read a table in blocks."""
         return self.method.streams(self.input.gives) or self.prepare.reduce is not None
+
+    @property
+    def input_of_method(self) -> Input:
+        """The options of the input, whose views are matrices like the first one where the method takes them so."""
+        matrices = self.input.kind == "dissimilarities" and self.method.views_match
+        return self.input.chosen_as(WithMatrices) if matrices else self.input
 
     def with_image(self, image: tuple[int, ...] | None, columns: int) -> "RunConfig":
         """Return the configuration with an image shape, if none is chosen and the report can draw such rows."""

@@ -37,7 +37,8 @@ class SharedInput:
     def read(self, config: RunConfig, reader: Reader) -> Table:
         """Return the table of a file, which is read unless it was the last one and its files are as they were."""
         state = state_of(config.input)
-        key = reader, config.input, config.method.distance.categories, config.streams, config.compute.seed, state
+        key = (reader, config.input_of_method, config.method.distance.categories, config.streams, config.compute.seed,
+               state)
         if self.table is not None and key == self.key and None not in state:
             for note in self.notes:
                 tell(note)
@@ -56,7 +57,7 @@ def read_input(config: RunConfig, reader: Reader, shared: SharedInput | None = N
     if shared is not None:
         return shared.read(config, reader)
     with running("read"):
-        return reader(config.input, config.compute, config.method.distance.categories, config.streams)
+        return reader(config.input_of_method, config.compute, config.method.distance.categories, config.streams)
 
 
 def is_sketch(table: Table) -> bool:

@@ -233,6 +233,15 @@ def require_bare(input: Input) -> None:
                               where=f"input.{name}", hint="leave it out, or give a file")
 
 
+class WithMatrices(Input):
+    """An input whose views are matrices of dissimilarities, as the first one is, and not tables of features."""
+
+    def of_view(self, view: View | FurtherView) -> Input:
+        """Return the input of a view, with the first one's kind, and what its options make of a matrix."""
+        pairs = {name: getattr(self, name) for name in ("kind", "squared", "similarities", "symmetrize")}
+        return super().of_view(view).replace(**pairs)
+
+
 class AllTexts(Input):
     """An input whose columns are all read as text."""
 

@@ -29,7 +29,7 @@ from mlcli.data.formats.arrays import KINDS, LABEL
 from mlcli.data.formats.block_file import SMALL
 from mlcli.data.formats.columns import as_doubles, element_name, element_type, is_numeric, is_text, list_numbers
 from mlcli.data.formats.h5ad import MAIN, MEASURED
-from mlcli.data.options.input import NO_IDS, Input, check_items, has_coding, refuse_coding
+from mlcli.data.options.input import NO_IDS, Input, View, WithMatrices, check_items, has_coding, refuse_coding
 from mlcli.data.options.wording import counted, nearest, shown, words_of
 from mlcli.data.pairs.similarities import to_dissimilarities
 from mlcli.data.pairs.square import check_square
@@ -101,7 +101,8 @@ def table_of(array: Any, input: Input, compute: Compute, *, ids: Names = None, c
         return table
     other = None if is_annotated(view) or is_frame(view) else ids
     with errors_for_view(0):
-        return replace(table, view=table_of(view, Input(path=HERE), compute, ids=other))
+        own = input.of_view(View(path=HERE)) if isinstance(input, WithMatrices) else Input(path=HERE)
+        return replace(table, view=table_of(view, own, compute, ids=other))
 
 
 def _with_categories(frame: Sheet, labels: Sequence[str], *, named: bool) -> Sheet:

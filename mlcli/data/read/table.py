@@ -60,15 +60,20 @@ def read(input: Input, compute: Compute | None = None, categories: TextColumns =
         views = []
         for number, view in enumerate(input.views):
             with errors_for_view(number):
-                views.append(read_unchecked(input.of_view(view), compute))
+                own = input.of_view(view)
+                found = read_unchecked(own, compute)
+                views.append(checked_matrix(found, own) if own.square else found)
         table = replace(table, view=chain_views(views))
         if not input.square:
             return table
     if rows_of(table.values) is not None:  # a file read in blocks was checked by its first pass
         return table
     refuse_resemblance(table, input)
-    if not input.square:
-        return table
+    return checked_matrix(table, input) if input.square else table
+
+
+def checked_matrix(table: Table, input: Input) -> Table:
+    """Return the table of a square matrix in memory as a method takes it; raises DataError."""
     from mlcli.data.pairs.similarities import to_dissimilarities
     from mlcli.data.pairs.square import check_square
 

@@ -182,8 +182,9 @@ def weights_error(products: Array, stated: Array, active: AnyArray, *, averaged:
     among = (products / np.outer(roots, roots))[np.ix_(active, active)]
     own = stated[active]
     largest = float(own @ among @ own) / max(float(own @ own), EPS)
-    apart = max(max_abs(among @ own - largest * own), abs(float(stated.sum()) - 1), max_abs(stated[~active]),
-                max(0.0, -float(stated.min(initial=0.0))))
+    first = float(np.linalg.eigvalsh(among).max(initial=0.0)) if np.isfinite(among).all() else np.inf
+    apart = max(max_abs(among @ own - largest * own), abs(first - largest), abs(float(stated.sum()) - 1),
+                max_abs(stated[~active]), max(0.0, -float(stated.min(initial=0.0))))
     return apart, "the weights are the first eigenvector of the RV coefficients, and their sum is one"
 
 

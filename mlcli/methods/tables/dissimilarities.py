@@ -14,7 +14,7 @@ from mlcli.base.stages.steps import Step
 from mlcli.base.types import AnyArray, Array
 from mlcli.base.units import percent
 from mlcli.base.values.compute import Compute
-from mlcli.base.values.inputs import Features, ViewedDissimilarities
+from mlcli.base.values.inputs import ViewedDissimilarities
 from mlcli.base.values.signs import leading_signs
 from mlcli.core.eigen.eigensolve import NOTABLE
 from mlcli.core.eigen.options import Axes, first_columns
@@ -28,46 +28,18 @@ from mlcli.methods.tables.combine import TableProducts, describe_groups, figures
 
 NOT_PLACED = NoProjection("this run was made of several matrices of dissimilarities, and a new point would need its "
                           "dissimilarities in each of them", "fit the matrices with the new points in them")
-ALIKE = 1e-9  # of the largest number: differences of two halves of a matrix that are rounding
-HALVES = "give each pair of points one dissimilarity, and a point none to itself"
 
 
 def matrices_of(data: ViewedDissimilarities) -> list[Array]:
-    """Return all matrices (n x n), rows and columns in the order of the first one's points; raises DataError."""
-    return [data.values, *(matrix_of(view, list(map(str, data.ids)), number)
-                           for number, view in enumerate(data.views[1:], 2))]
+    """Return all matrices (n x n), rows and columns in the order of the points (n).
 
-
-def matrix_of(view: Features, ids: list[str], number: int) -> Array:
-    """Return a further table of points with these names (n), the `number`th, as a matrix of dissimilarities (n x n)."""
-    where, values, names = "input.view", np.asarray(view.values), list(map(str, view.columns))
-    lacking = [name for name in ids if name not in {*names}]
-    if not lacking:  # columns of points that were left out may be there as well
-        order = {name: place for place, name in enumerate(names)}
-        values = values[:, [order[name] for name in ids]]
-    rows, columns = values.shape
-    if rows != columns:
-        raise DataError("NOT-SQUARE", f"view {number} has {rows} rows and {columns} columns, and is no matrix of "
-                        "dissimilarities", where=where, hint="one row and one column for every point of the first "
-                        "matrix")
-    if 0 < len(lacking) < len(ids):
-        raise DataError("MATRIX-NAMES", f"view {number} has no column of point {lacking[0][:80]!r}", where=where,
-                        hint="name the columns as the rows, or give a matrix without names in the first one's order")
-    largest = float(np.abs(values).max(initial=0.0))
-    stated = view.unit.plain(values)  # in the file's numbers
-    if (below := np.argwhere(values < 0)).size:
-        row, column = below[0].tolist()
-        raise DataError("NEGATIVE", f"view {number}: the dissimilarity of {ids[row][:80]!r} and {ids[column][:80]!r} "
-                        f"is {stated[row, column]:g}", where=where, hint="dissimilarities are zero or more")
-    if (apart := np.argwhere(np.abs(values - values.T) > ALIKE * largest)).size:
-        row, column = apart[0].tolist()
-        raise DataError("NOT-SYMMETRIC", f"view {number}: {ids[row][:80]!r} and {ids[column][:80]!r} have two "
-                        f"dissimilarities, {stated[row, column]:g} and {stated[column, row]:g}", where=where,
-                        hint=HALVES)
-    if (own := np.flatnonzero(np.diag(values) > ALIKE * largest)).size:
-        raise DataError("DIAGONAL", f"view {number}: point {ids[own[0]][:80]!r} has the dissimilarity "
-                        f"{stated[own[0], own[0]]:g} to itself", where=where, hint=HALVES)
-    return np.asarray((values + values.T) / 2)
+    A view is a matrix with columns of the points' names, and of others that were left out of the fit.
+    """
+    names, found = list(map(str, data.ids)), [data.values]
+    for view in data.views[1:]:
+        places = {str(name): place for place, name in enumerate(view.columns)}
+        found.append(np.asarray(view.values)[:, [places[name] for name in names]])
+    return found
 
 
 def products_of(matrix: Array) -> Array:

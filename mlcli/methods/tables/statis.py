@@ -16,11 +16,13 @@ from mlcli.certify.projection import projector_checks
 from mlcli.certify.subject import Subject
 from mlcli.core.linalg import symmetric_eigen
 from mlcli.core.model import Model
-from mlcli.errors import ConfigError
+from mlcli.errors import ConfigError, DataError
 from mlcli.methods.tables.check import Norm, matrix_checks
 from mlcli.methods.tables.combine import GroupedMethod, TableProducts
 from mlcli.methods.tables.dissimilarities import DissimilaritiesComposition
 from mlcli.methods.trials import variant
+
+ROUNDING = 1e-10  # of RV coefficients and of the weights' unit vector
 
 
 class STATIS(GroupedMethod):
@@ -41,7 +43,9 @@ class STATIS(GroupedMethod):
 
     Dissimilarities: With `--dissimilarities` each matrix is a table, and every further one is a `--view`. Their kernels
     are the inner products of classical scaling, as in `mds`; with `--set method.normalization=eigenvalue` this is
-    DISTATIS. Points are matched by their names. New points cannot be placed.
+    DISTATIS. Points are matched by their names. `--similarities`, `input.squared` and `input.symmetrize` hold for every
+    matrix. Matrices that are not Euclidean may have a negative RV coefficient; if no weights of one sign exist then,
+    the run ends with an error that names the two. New points cannot be placed.
 
     Files: As in `mfa`. The weights are in `groups.csv`; the mean of the partial points with these weights is the row.
     Of dissimilarities there is no `loadings.csv`, and negative eigenvalues stay in `spectrum.csv` but give no axes.
@@ -52,6 +56,7 @@ class STATIS(GroupedMethod):
 
     accepts: ClassVar = (Features, ViewedDissimilarities)
     most_views: ClassVar = float("inf")
+    views_match: ClassVar = True
     averaged: ClassVar = True
     variants: ClassVar = (
         variant("", "rotation"),
@@ -101,7 +106,16 @@ class STATIS(GroupedMethod):
         lengths = np.sqrt(np.diag(compared.products))
         norms = lengths if self.normalization == "frobenius" else compared.eigenvalues
         norms = np.where(norms > 0, norms, 1.0)
-        first = symmetric_eigen(compared.cosines[np.ix_(active, active)])[1][:, :1]
+        cosines = compared.cosines[np.ix_(active, active)]
+        first = symmetric_eigen(cosines)[1][:, :1]
+        first = (first * leading_signs(first))[:, 0]
+        if cosines.min() < -ROUNDING and first.min() < -ROUNDING:
+            one, other = sorted(np.unravel_index(int(cosines.argmin()), cosines.shape))
+            raise DataError("OPPOSED-TABLES", f"tables {one + 1} and {other + 1} are opposed: their RV coefficient is "
+                            f"{cosines[one, other]:.3g}, and no weights of one sign make a compromise of all tables",
+                            where="input.view", hint="leave one of the two out, or give dissimilarities that are "
+                            "Euclidean, whose RV coefficients are never negative")
         weights = np.zeros(len(active))
-        weights[active] = np.abs(first * leading_signs(first))[:, 0]
+        weights[active] = np.abs(first)  # an eigenvector too where no coefficient is negative
         return norms, weights / weights.sum()
+

@@ -1,6 +1,7 @@
 """Groups of columns, numbers beside categories, and several matrices from the command line."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -104,3 +105,60 @@ def test_matrices_are_matched_by_names(mlcli: Caller) -> None:
     assert mlcli("verify", "--full", "run").code == 0
     assert mlcli("plan", *given).code == 0
     assert mlcli("project", "run", "d0.csv").code == 78
+
+
+def write(name: str, values: np.ndarray, names: list[str] | None = None) -> None:
+    """Write a matrix of named points; a missing number is an empty cell."""
+    points = [f"p{place}" for place in range(len(values))]
+    lines = [",".join([row, *("" if np.isnan(cell) else repr(cell) for cell in cells)])
+             for row, cells in zip(points, values.tolist(), strict=True)]
+    Path(name).write_text("\n".join([",".join(["", *(names or points)]), *lines, ""]))
+
+
+POINTS = RANDOM.standard_normal((9, 4))
+PLAIN = (distances(POINTS[:, :2]), distances(POINTS[:, 2:]))
+
+
+@pytest.fixture
+def plain(mlcli: Caller) -> np.ndarray:
+    """The coordinates of a run of two matrices."""
+    for number, values in enumerate(PLAIN):
+        write(f"d{number}.csv", values)
+    assert mlcli.bare("d0.csv", "--dissimilarities", "-m", "statis", "--view", "d1.csv", "-o", "plain").code == 0
+    return rows_of("plain")
+
+
+def rows_of(run: str) -> np.ndarray:
+    return np.array([[float(cell) for cell in row[1:]] for row in table(f"{run}/embedding.csv")[1:]])
+
+
+def lower(values: np.ndarray) -> np.ndarray:
+    return np.where(np.tri(len(values), k=-1, dtype=bool), values, np.nan)
+
+
+@pytest.mark.medium
+@pytest.mark.parametrize(("change", "flags"), [
+    (np.square, ["--set", "input.squared=true"]), (lambda values: 1 - values / 10, ["--similarities", "one-minus"]),
+    (lambda values: 1.1 * np.triu(values) + 0.9 * np.tril(values), ["--set", "input.symmetrize=mean"]), (lower, [])])
+def test_options_of_the_first_matrix_are_those_of_every_one(mlcli: Caller, plain: np.ndarray, change: Any,
+                                                            flags: list[str]) -> None:
+    for number, values in enumerate(PLAIN):
+        write(f"e{number}.csv", change(values))
+    called = mlcli.bare("e0.csv", "--dissimilarities", "-m", "statis", "--view", "e1.csv", *flags, "-o", "run")
+    assert called.code == 0, called.err
+    assert np.allclose(rows_of("run"), plain, atol=1e-9)
+    assert mlcli("verify", "--full", "run").code == 0
+
+
+@pytest.mark.medium
+@pytest.mark.parametrize(("values", "names", "code"), [
+    (-PLAIN[1], None, "E-NEGATIVE"), (PLAIN[1] + np.triu(PLAIN[1]), None, "E-ASYMMETRIC"),
+    (PLAIN[1] + np.diag([0.5] + [0] * 8), None, "E-DIAGONAL"), (PLAIN[1][:, :8], [f"p{i}" for i in range(8)],
+                                                              "E-NOT-SQUARE"),
+    (PLAIN[1], [f"x{i}" for i in range(9)], "E-IDS-DIFFER")])
+def test_a_further_matrix_is_refused_for_what_the_first_one_is(mlcli: Caller, values: np.ndarray, names: Any,
+                                                               code: str, wording: Wording) -> None:
+    write("d0.csv", PLAIN[0])
+    write("d1.csv", values, names)
+    called = mlcli.bare("d0.csv", "--dissimilarities", "-m", "statis", "--view", "d1.csv", "-o", "run")
+    assert called.code == 65 and "d1.csv" in called.err and code in wording(called.err) and not Path("run").exists()

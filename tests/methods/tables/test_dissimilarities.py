@@ -1,14 +1,16 @@
-"""Several matrices of dissimilarities: what is refused by name."""
-
-from dataclasses import replace
-from typing import Any
+"""Several matrices of dissimilarities: how they are read, what they weigh, and what is refused."""
 
 import numpy as np
 import pytest
 
+import mlcli
 from mlcli.base.types import Array
-from mlcli.base.values.inputs import Features, TwoViews, ViewedDissimilarities
+from mlcli.base.values.inputs import TwoViews
 from mlcli.errors import ConfigError, DataError
+from mlcli.methods.tables.check import weights_error
+from mlcli.methods.tables.combine import TableProducts
+from mlcli.methods.tables.dissimilarities import products_of
+from mlcli.methods.tables.statis import STATIS
 from tests.support import dissimilarities, distances, features, fit, matrices
 from tests.wording import Wording
 
@@ -16,32 +18,40 @@ POINTS = np.random.default_rng(3).standard_normal((6, 2))
 MATRIX = distances(POINTS)
 
 
-def with_view(values: Array, columns: list[str] | None = None) -> ViewedDissimilarities:
-    found = matrices([MATRIX, MATRIX])
-    names = found.ids if columns is None else columns
-    return replace(found, view=Features(np.asarray(values), found.ids, names))
+def test_a_matrix_that_tells_no_points_apart_is_refused(wording: Wording) -> None:
+    with wording.raises(DataError, "CONSTANT-GROUP"):
+        fit("statis", matrices([MATRIX, np.zeros((6, 6))]))
 
 
-def changed(*cells: tuple[int, int, float]) -> Array:
-    values = MATRIX.copy()
-    for row, column, value in cells:
-        values[row, column] = value
-    return values
+def opposed(count: int) -> list[Array]:
+    """Dissimilarities of two groups, `count` times, and others that are large where these are small."""
+    places = np.sign(np.arange(10) - 4.5) + 0.02 * np.random.default_rng(0).standard_normal((count, 10))
+    alike = [np.abs(np.subtract.outer(row, row)) for row in places]
+    last = np.sqrt(4.5 - alike[0] ** 2)
+    np.fill_diagonal(last, 0.0)
+    return [*alike, last]
 
 
-@pytest.mark.parametrize(("view", "code"), [
-    (with_view(POINTS, ["a", "b"]), "NOT-SQUARE"), (with_view(changed((1, 2, 9.0))), "NOT-SYMMETRIC"),
-    (with_view(changed((1, 2, -1.0), (2, 1, -1.0))), "NEGATIVE"), (with_view(changed((3, 3, 0.5))), "DIAGONAL"),
-    (with_view(MATRIX, ["1", "2", "3", "4", "5", "other"]), "MATRIX-NAMES"),
-    (with_view(np.zeros((6, 6))), "CONSTANT-GROUP")])
-def test_a_view_that_is_no_matrix_of_the_points_is_refused(view: Any, code: str, wording: Wording) -> None:
-    with wording.raises(DataError, code):
-        fit("statis", view)
+@pytest.mark.parametrize("count", [1, 2])
+def test_tables_of_a_negative_rv_coefficient_have_no_compromise(count: int, wording: Wording) -> None:
+    kernels = [products_of(one) for one in opposed(count)]
+    assert np.sum(kernels[0] * kernels[-1]) < 0
+    with wording.raises(DataError, "OPPOSED-TABLES"):
+        fit("statis", matrices(opposed(count)))
 
 
-def test_a_matrix_without_names_is_taken_in_its_order() -> None:
-    bare = with_view(MATRIX, ["x1", "x2", "x3", "x4", "x5", "x6"])
-    assert np.array_equal(fit("statis", bare).embedding, fit("statis", matrices([MATRIX, MATRIX])).embedding)
+def test_weights_are_the_first_eigenvector_where_a_coefficient_is_negative_and_no_weight() -> None:
+    coefficients = np.array([[1, 0.9, -0.05], [0.9, 1, 0.3], [-0.05, 0.3, 1]])
+    every = np.ones(3, dtype=bool)
+    found = STATIS().weigh(TableProducts(coefficients, np.ones(3)), every)[1]
+    first = np.linalg.eigh(coefficients)[1][:, -1]
+    assert np.allclose(found, first / first.sum(), atol=1e-14) and (found > 0).all()
+    assert weights_error(coefficients, found, every, averaged=True)[0] < 1e-14
+
+
+def test_the_certificate_sees_weights_that_are_another_eigenvector() -> None:
+    opposed_tables, both = np.array([[1, -0.5], [-0.5, 1]]), np.ones(2, dtype=bool)
+    assert weights_error(opposed_tables, np.array([0.5, 0.5]), both, averaged=True)[0] > 0.9
 
 
 def test_points_that_the_first_matrix_lacks_are_left_out_of_a_view() -> None:
@@ -59,3 +69,12 @@ def test_options_of_columns_and_views_of_features_are_refused(wording: Wording) 
     data = features(POINTS)
     with wording.raises(ConfigError, "VIEW"):
         fit("statis", TwoViews(data.values, data.ids, data.columns, view=data))
+
+
+@pytest.mark.medium
+def test_a_second_array_is_converted_as_the_first_one_is() -> None:
+    plain = [MATRIX, distances(POINTS**3)]
+    expected = mlcli.embed(plain[0], "statis", kind="dissimilarities", view=plain[1]).embedding
+    found = mlcli.embed(plain[0] ** 2, "statis", kind="dissimilarities", view=plain[1] ** 2,
+                        set={"input.squared": True})
+    assert np.allclose(found.embedding, expected, atol=1e-9)
