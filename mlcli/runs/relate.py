@@ -14,7 +14,7 @@ from mlcli.base.machine.threads import limit_threads
 from mlcli.base.stages.stage import mute_notes, note, stage
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.compute import Compute
-from mlcli.base.values.inputs import Dissimilarities, Features
+from mlcli.base.values.inputs import Dissimilarities, Features, ViewedDissimilarities
 from mlcli.config.layers import Layer
 from mlcli.config.run_config import RunConfig
 from mlcli.core.metrics.distances import metric_of, squared
@@ -23,6 +23,7 @@ from mlcli.core.relation.dispersion import Center, dispersion
 from mlcli.core.relation.permanova import By, Factor, Term, inner_products, label_of, permanova, terms_of
 from mlcli.core.relation.traces import Tile
 from mlcli.core.relation.vectors import correlations, fit_centroids, fit_vector, weighted_averages
+from mlcli.core.similarities.projector import require_projector
 from mlcli.data.options.input import NO_IDS, Input
 from mlcli.data.options.wording import counted, listed, nearest, place, shown
 from mlcli.data.prepare.prepare import remaining_rows
@@ -34,6 +35,8 @@ from mlcli.data.write.table import warn_of_texts
 from mlcli.errors import ConfigError, DataError, InputMissing, UnsafeFile
 from mlcli.findings.frame.finished_run import FinishedRun
 from mlcli.findings.frame.result import Start
+from mlcli.methods.tables.combine import TablesMethod
+from mlcli.methods.tables.statis import STATIS
 from mlcli.pipeline.read_run import encoded, read_run
 from mlcli.pipeline.start import begin
 from mlcli.publication.publish import publishing, refuse_existing
@@ -43,6 +46,7 @@ from mlcli.report.relation.contents import FittedFactor, FittedVector, Partition
 from mlcli.report.relation.page import drawings, page
 from mlcli.report.tables.table import as_csv
 from mlcli.rundir import names
+from mlcli.rundir.archive import read_model
 from mlcli.rundir.disk_space import in_temporary_files
 from mlcli.rundir.embedding import dropped_rows
 from mlcli.rundir.journal import recording
@@ -165,10 +169,16 @@ class SquaredDistances:
         return lambda rows, columns: self.between(chosen[rows], chosen[columns])
 
 
-def squared_distances(rows: InputRows) -> SquaredDistances:
-    """Return the squared dissimilarities that a run's method starts from."""
+def squared_distances(rows: InputRows, folder: Path) -> SquaredDistances:
+    """Return the squared dissimilarities that a run's method starts from; raises what `read_model` does."""
     table, method = rows.table, rows.config.method
     data = method.with_metric(table.data())
+    if isinstance(method, TablesMethod) and isinstance(data, Features):  # a fit finds the weights of the tables
+        metric = require_projector(read_model(folder).projector).similarity.comparison
+        return replace(SquaredDistances.of(replace(data, metric=metric)),
+                       words=f"distances in the weighted sum of the tables of {method.name}")
+    if isinstance(method, STATIS) and isinstance(data, ViewedDissimilarities):
+        return SquaredDistances.given(method.compromise(data), "the compromise of all matrices of dissimilarities")
     if isinstance(data, Dissimilarities):
         return SquaredDistances.given(data.values, "the dissimilarities of the run's input")
     if isinstance(data, Features):
@@ -403,7 +413,7 @@ def tested(rows: CommonRows, asked: RelationRequest) -> tuple[Partition | None, 
     if not terms and groups is None:
         return None, None, ""
     kept = kept_distances(rows.folder, rows.run)
-    found = squared_distances(rows.input_rows()) if kept is None else SquaredDistances.given(
+    found = squared_distances(rows.input_rows(), rows.folder) if kept is None else SquaredDistances.given(
         kept, "the dissimilarities that the run kept")
     return (partition_of(rows, asked, terms, found) if terms else None,
             None if groups is None else spread_of(rows, asked, groups, found), found.words)

@@ -19,7 +19,12 @@ from mlcli.core.model import Model
 from mlcli.errors import ConfigError, DataError
 from mlcli.methods.tables.check import Norm, matrix_checks
 from mlcli.methods.tables.combine import GroupedMethod, TableProducts
-from mlcli.methods.tables.dissimilarities import DissimilaritiesComposition
+from mlcli.methods.tables.dissimilarities import (
+    DissimilaritiesComposition,
+    kernel_products,
+    matrices_of,
+    products_of,
+)
 from mlcli.methods.trials import variant
 
 ROUNDING = 1e-10  # of RV coefficients and of the weights' unit vector
@@ -92,6 +97,18 @@ class STATIS(GroupedMethod):
         if isinstance(data, ViewedDissimilarities):
             return DissimilaritiesComposition(self.axes, self.weigh, data, compute)
         return super().composition(data, compute, share)
+
+    def compromise(self, data: ViewedDissimilarities) -> Array:
+        """Return the dissimilarities (n x n) whose inner products are the sum of the matrices' kernels.
+
+        Kernels are linear in squares, so that these are √(Σ w D² / s), of norms s and weights w.
+        """
+        normalized = data.normalized()
+        matrices = matrices_of(normalized)
+        compared = kernel_products([products_of(matrix) for matrix in matrices])
+        norms, weights = self.weigh(compared, np.ones(len(matrices), dtype=bool))
+        return np.asarray(np.sqrt(sum(matrix**2 * (weight / norm) for matrix, norm, weight in zip(
+            matrices, norms, weights, strict=True))))
 
     def checks(self, subject: Subject) -> Iterator[Check]:
         """Check axes, weights and what each table says by its kernel, computed again."""

@@ -1,5 +1,6 @@
 """Groups of columns, numbers beside categories, and several matrices from the command line."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -162,3 +163,21 @@ def test_a_further_matrix_is_refused_for_what_the_first_one_is(mlcli: Caller, va
     write("d1.csv", values, names)
     called = mlcli.bare("d0.csv", "--dissimilarities", "-m", "statis", "--view", "d1.csv", "-o", "run")
     assert called.code == 65 and "d1.csv" in called.err and code in wording(called.err) and not Path("run").exists()
+
+
+@pytest.mark.medium
+@pytest.mark.parametrize("flags", [
+    ["wine.csv", "-m", "mfa", *GROUPS], ["wine.csv", "-m", "famd"], ["wine.csv", "-m", "statis", *GROUPS],
+    ["d0.csv", "--dissimilarities", "-m", "statis", "--view", "d1.csv"]])
+def test_the_total_that_a_test_partitions_is_the_inertia_of_the_run(mlcli: Caller, wine: str, flags: list[str]) -> None:
+    for number, values in enumerate(PLAIN):
+        write(f"d{number}.csv", values)
+    assert mlcli.bare(*flags, "-o", "run").code == 0
+    names = [row[0] for row in table("run/embedding.csv")[1:]]
+    Path("site.csv").write_text("\n".join(["id,site", *(f"{name},{'ab'[place % 2]}"
+                                                       for place, name in enumerate(names)), ""]))
+    called = mlcli("relate", "run", "--with", "site.csv", "--formula", "site", "--permutations", "9", "-o", "found")
+    assert called.code == 0, called.err
+    total = next(float(row[2]) for row in table("found/permanova.csv") if row[0].lower() == "total")
+    whole = json.loads(Path("run/run.json").read_text())["spectrum"]["trace"]
+    assert np.isclose(total, len(names) * whole, rtol=1e-9)
