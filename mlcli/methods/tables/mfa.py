@@ -34,7 +34,7 @@ class MFA(GroupedMethod):
     category, named `column=category`, the mean of its rows. `groups.csv` has each group with its first eigenvalue and
     its weight. `groups_axes.csv` has, for each group and axis, its coordinate, contribution, squared cosine, and the
     correlation of its own rows with those of all groups. `groups_rv.csv` has the RV coefficients of all pairs of
-    groups, one where two tell the rows apart alike. `groups_rows.csv` has the partial points, which are the rows as one
+    groups, one where two tell the rows apart alike. `partial.csv` has the partial points, which are the rows as one
     group sees them; a row lies at the mean of its partial points.
 
     Source: Escofier and Pagès, 1994; Pagès, "Multiple factor analysis by example using R", 2014 (`MFA` of FactoMineR).
