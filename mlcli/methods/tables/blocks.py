@@ -28,6 +28,7 @@ from mlcli.errors import ConfigError, DataError
 
 Names = Annotated[tuple[str, ...], Strict(False)]
 LEAST = 4 * EPS  # deviation, relative to the largest number, up to which a column varies by rounding only
+REACH = 480  # exponents of deviations of columns that keep their scales, whose squares are added
 WHERE = "method.groups"
 SHOWN = 8  # names that a message lists
 
@@ -197,12 +198,31 @@ def blocks_of(data: Features, groups: Sequence[ColumnGroup], named: set[int], ce
     scales = np.array(deviations)
     for number, group in enumerate(groups):
         if group.name in center:
-            scales[owners == number] = np.ldexp(1.0, unit_of(group, others, exponents, questions) - exponents[
-                owners == number])
+            own, unit = np.flatnonzero(owners == number), unit_of(group, others, exponents, questions)
+            require_reach(data, group, others[own], (deviations * varies)[own], exponents[own], unit=unit)
+            scales[own] = np.ldexp(1.0, unit - exponents[own])
     of_levels = np.repeat([owner[place] for place in questions.tolist()], answers.counts).astype(np.int64)
     return Blocks(numbers=others[varies], exponents=exponents[varies], means=means[varies], scales=scales[varies],
                   questions=questions, answers=answers, groups=np.concatenate([owners[varies], of_levels]),
                   factors=np.array([float(group.active) for group in groups]))
+
+
+def require_reach(data: Features, group: ColumnGroup, numbers: Indices, deviations: Array, exponents: Indices, *,
+                  unit: int) -> None:
+    """Raise DataError for a column of a group that keeps its scales, if squares of its numbers leave doubles.
+
+    Its columns of `numbers` have deviations, zero for one that does not vary, in units of powers of two with these
+    exponents; they are measured in the group's `unit`.
+    """
+    sizes = np.frexp(deviations)[1] + exponents  # exponents of the deviations
+    far = (deviations > 0) & ((np.abs(sizes - unit) > REACH) | (np.abs(sizes) > REACH))
+    if far.any():
+        place = int(np.argmax(far * (1 + np.abs(sizes))))
+        said = np.ldexp(deviations[place], int(exponents[place]))
+        raise DataError("GROUP-SCALES", f"column {data.columns[numbers[place]]!r} of group {group.name[:80]!r} has the "
+                        f"standard deviation {said:.3g}: its squares cannot be added to those of other columns",
+                        where="method.center", hint="leave the group out of {method.center}, or give the column "
+                        "another unit")
 
 
 def unit_of(group: ColumnGroup, numbers: Indices, exponents: Indices, questions: Indices) -> int:

@@ -92,3 +92,10 @@ def test_a_new_row_with_a_category_of_no_training_row_is_refused() -> None:
 def test_new_rows_are_placed_alone_as_the_training_rows_were() -> None:
     model = fit("mfa", features(POINTS), groups=TWO)
     assert np.allclose(model.project(POINTS[3:4]), model.embedding[3:4], atol=1e-13)
+
+
+@pytest.mark.parametrize("factors", [(1e160, 1, 1, 1), (1, 1e-150, 1, 1), (1e150, 1e150, 1, 1)])
+def test_a_column_whose_squares_leave_doubles_keeps_no_scale(factors: tuple[float, ...], wording: Wording) -> None:
+    with wording.raises(DataError, "GROUP-SCALES"):
+        fit("mfa", POINTS * factors, groups=TWO, center=["first"])
+    assert np.allclose(fit("mfa", POINTS * factors, groups=TWO).embedding, fit("mfa", POINTS, groups=TWO).embedding)
