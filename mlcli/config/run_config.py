@@ -23,7 +23,7 @@ from mlcli.methods import METHODS, AnyMethod, methods_accepting, methods_in_bloc
 from mlcli.methods.principal.pca import PCA
 
 OF_A_FIT = (  # what is of a fit of the rows
-    "dimension", "stability", "discontinuity", "reliability", "keep", "draw_graph")
+    "dimension", "stability", "discontinuity", "reliability", "contributions", "keep", "draw_graph")
 
 
 class RunConfig(Options):

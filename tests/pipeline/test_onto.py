@@ -457,3 +457,13 @@ def test_a_map_that_grew_keeps_nearly_as_many_neighbors_as_one_fit(mlcli: Caller
     maps = (np.array([line[2:] for line in embedding(run)[1:]], dtype=float) for run in ("all", "3"))
     one, other = map(kept_neighbors, maps)
     assert other > least * one
+
+
+def test_contributions_are_of_rows_that_made_the_axes(mlcli: Caller, wording: Wording) -> None:
+    grown(mlcli, "pca")
+    called = mlcli("embed", "new.csv", "--onto", "old", "--contributions", "-o", "more", *BARE)
+    assert called.code == 78 and "E-UNUSED" in wording(called.err) and not Path("more").exists()
+    assert mlcli("embed", "new.csv", "--onto", "old", "--onto-way", "refit", "--contributions", "-o", "all",
+                 *BARE).code == 0
+    shares = np.genfromtxt("all/contributions.csv", delimiter=",", names=True)["contribution_y1"]
+    assert len(shares) == 100 and np.isclose(shares.sum(), 1)
