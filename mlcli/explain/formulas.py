@@ -502,6 +502,10 @@ TABLE: Mapping[str, Entry] = {
         "inner products are the sum of the kernels.",
         lambda value, units: [Values("Z", np.array(value), POINTS, tuple(
             f"z{number}" for number in range(1, value.shape[1] + 1)))]),
+    "combined kernel": Entry(
+        "Compromise", r"K = \sum_g \frac{w_g}{s_g} K_g, \quad K_g = -\frac{1}{2 n} J D_g^2 J",
+        "The inner products of each matrix of dissimilarities, times its weight w over its norm s, added up.",
+        lambda value, units: [Values("K", np.array(value), POINTS, POINTS)]),
     "combined_axes": Entry(
         "Axes of the sum", r"\sum_g \frac{w_g}{s_g} K_g = \frac{1}{n} Z Z^⊤, \quad Z = \sqrt{n} U \sqrt{Λ} V^⊤",
         "The squared singular values, and the directions of the columns; coordinates are Z V.", _combined),

@@ -22,6 +22,7 @@ from mlcli.explain import mathml
 from mlcli.explain.formulas import Entry
 from mlcli.explain.record import Recorder
 from mlcli.findings.frame.plan import FitPlan
+from mlcli.methods.tables.combine import TablesMethod
 from mlcli.pipeline.fit import fit, plan_fit
 from mlcli.pipeline.read_run import read_run
 from mlcli.report.comparison.page import page, titles
@@ -126,6 +127,10 @@ class KernelRecorder(Recorder):
         if key.startswith("kernel:"):
             found = entries_between(value, self.rows)
             self.matrix = None if found is None else self.units.kernel.plain(found)
+        elif key == "combined rows":
+            self.matrix = value[self.rows] @ value[self.rows].T
+        elif key == "combined kernel":
+            self.matrix = len(value) * value[np.ix_(self.rows, self.rows)]
 
 
 def entries_between(kernel: Any, rows: Indices) -> Array | None:
@@ -178,7 +183,7 @@ def kernel_of(folder: str, ids: Sequence[str], given: str | None) -> RunKernel:
     run = read_run(Path(folder))
     method, kind = run.config.method, run.config.input.gives
     chain = method.chain_of(kind)
-    if chain is None or chain.landmarks is not None:
+    if (chain is None and not isinstance(method, TablesMethod)) or (chain and chain.landmarks is not None):
         why = "has no kernel" if chain is None else "has a kernel of landmarks, not of all rows"
         raise ConfigError("NO-KERNEL", f"a run of {method.name} {why}", where=folder,
                           hint="leave it out, or choose spectral methods, without landmarks")

@@ -28,9 +28,9 @@ def made(mlcli: Caller, method: str, *arguments: object, name: str = "") -> str:
     return folder
 
 
-def kernels(*folders: str, seed: int = 0) -> tuple[list[RunKernel], list[int]]:
+def kernels(*folders: str, seed: int = 0, colors: tuple[str, ...] = ("t",)) -> tuple[list[RunKernel], list[int]]:
     """The kernels of runs, and the rows between which they are, in their order."""
-    options = compare.PageOptions(("t",))
+    options = compare.PageOptions(colors)
     found = compare_kernels(folders, compare.compare(folders, neighbors=5, seed=seed, options=options), None, seed)
     return [*found.kernels], found.rows.tolist()
 
@@ -97,3 +97,31 @@ def test_an_input_that_is_gone_is_asked_for(mlcli: Caller, roll: Path, wording: 
     called = mlcli("compare", "--kernels", *folders)
     assert called.code == 66 and "E-RUN-INPUT" in wording(called.err)
     assert mlcli("compare", "--kernels", *folders, "--input", "moved.csv").code == 0
+
+
+def coordinates(folder: str) -> np.ndarray:
+    """The first three coordinates of a run."""
+    table = np.genfromtxt(f"{folder}/embedding.csv", delimiter=",", names=True)
+    return np.column_stack([table[f"y{axis}"] for axis in (1, 2, 3)])
+
+
+@pytest.mark.parametrize("method", ["mfa", "famd", "statis"])
+def test_the_kernel_of_several_tables_is_that_of_the_rows_side_by_side(method: str, mlcli: Caller, roll: Path) -> None:
+    """All coordinates F have F F' as the kernel: three columns have at most three axes."""
+    groups = () if method == "famd" else ("--groups", "first=x,y", "--groups", "second=z")
+    folder = made(mlcli, method, *groups, "--components", "3")
+    (found,), rows = kernels(folder)
+    axes = coordinates(folder)[rows]
+    np.testing.assert_allclose(found.matrix, axes @ axes.T, atol=1e-12 * np.abs(found.matrix).max())
+    assert len(found.formulas) >= 1
+
+
+def test_the_kernel_of_several_matrices_is_that_of_their_compromise(mlcli: Caller, roll: Path) -> None:
+    points = np.loadtxt("s.csv", delimiter=",", skiprows=1)[:, 1:]
+    for name, columns in (("a", points[:, :2]), ("b", points[:, 2:])):
+        np.save(f"{name}.npy", np.linalg.norm(columns[:, None] - columns[None], axis=2))
+    assert mlcli("embed", "-m", "statis", "a.npy", "--dissimilarities", "--view", "b.npy", "--components", "3", "-o",
+                 "runs/matrices", "-q", *BARE).code == 0
+    (found,), rows = kernels("runs/matrices", colors=())
+    axes = coordinates("runs/matrices")[rows]
+    np.testing.assert_allclose(found.matrix, axes @ axes.T, atol=1e-12 * np.abs(found.matrix).max())

@@ -9,7 +9,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.rates import product_rate
 from mlcli.base.stages.composition import Composition, FitStage
-from mlcli.base.stages.stage import note, stage
+from mlcli.base.stages.stage import computed, note, stage
 from mlcli.base.stages.steps import Step
 from mlcli.base.types import AnyArray, Array
 from mlcli.base.units import percent
@@ -74,6 +74,7 @@ class SumAxes:
 @stage("combine")
 def sum_axes(kernel: Array, count: int) -> SumAxes:
     """Return all eigenvalues of a sum of kernels (n x n) besides zeros, and up to `count` axes of positive ones."""
+    computed("combined kernel", kernel)
     values, vectors = symmetric_eigen(kernel)
     floor = rounding_floor(values, len(kernel))
     first = int(np.sum(values > floor))
