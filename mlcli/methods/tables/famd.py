@@ -27,6 +27,9 @@ class FAMD(TablesMethod):
     New points: New rows are centered and scaled as the rows of the fit were, and placed along the same directions. A
     category that no row of the fit has is refused.
 
+    Not included: Tables that are read in blocks; models of missing cells: their rows are left out (`--set
+    prepare.missing=drop`), or `mean` fills them in a table of numbers alone; a sum of kernels as a stage of `chain`.
+
     Files: `spectrum.csv` holds the variances of the axes; each is the sum over the columns of their squared
     correlations, or correlation ratios, with the axis. `loadings.csv` holds the correlations of columns of numbers, and
     for each category, named `column=category`, the mean of its rows. `groups.csv` and `groups_axes.csv` have for each
