@@ -9,8 +9,7 @@ from mlcli.base.values.inputs import TwoViews
 from mlcli.errors import ConfigError, DataError
 from mlcli.methods.tables.check import weights_error
 from mlcli.methods.tables.combine import TableProducts
-from mlcli.methods.tables.dissimilarities import products_of
-from mlcli.methods.tables.statis import STATIS
+from mlcli.methods.tables.statis import STATIS, products_of
 from tests.support import dissimilarities, distances, features, fit, matrices
 from tests.wording import Wording
 
