@@ -180,12 +180,10 @@ class Run:
     def _placed(self, array: Any) -> PlacedRows:
         """Place new rows (m x d) by every step."""
         model = self._model
-        first = model.steps[0].projector
-        closed = isinstance(first, Projector) and first.similarity.comparison.closed
         with call(), limit_threads(Compute().thread_count()):
             return model.place(new_rows(array, model.steps[0].preparation.columns, model.trained, model.kind,
                                         coding=model.coding, rule=model.rule, categories=model.categories,
-                                        closed=closed))
+                                        closed=model.closed))
 
     def reconstruct(self, coordinates: Any) -> Array:
         """Features (m x d), in the units of the data, of coordinates (m x p).

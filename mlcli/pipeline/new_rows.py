@@ -1,7 +1,7 @@
 """Rows that are new to a finished run, read as its own rows were."""
 
 from mlcli.base.values.compute import Compute
-from mlcli.core.similarities.projector import Projector, require_projector
+from mlcli.core.similarities.projector import require_projector
 from mlcli.data.options.input import Input
 from mlcli.data.read.detect_pairs import refuse_resemblance
 from mlcli.data.read.new_rows import RunInput, read_new
@@ -26,11 +26,9 @@ def read_rows(run: StoredModel, own: Input, new: Input, compute: Compute, *, who
     asked = new.replace(kind=run.kind, transpose=run.transpose, **({} if marks is None else {"missing_markers": marks}),
                         **({} if rule is None else {"similarities": rule}), **({"squared": True} if squared else {}))
     alone = not whole and all(require_projector(step.projector).similarity.rowwise for step in run.steps)
-    first = run.steps[0].projector
-    closed = isinstance(first, Projector) and first.similarity.comparison.closed
     try:
         read = RunInput(tuple(run.steps[0].preparation.columns), run.trained, run.categories, coding=run.coding,
-                        rule=run.rule, closed=closed, options=own)
+                        rule=run.rule, closed=run.closed, options=own)
         table = read_new(asked, read, compute, streams=alone and run.kind == "features" and not run.categories
                          and run.coding is None)
         if run.kind == "features" and tuple(table.ids) == tuple(table.columns):

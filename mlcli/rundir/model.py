@@ -130,6 +130,12 @@ class StoredModel:
         return self.steps[0].preparation.missing == "drop"
 
     @property
+    def closed(self) -> bool:
+        """Whether texts that the columns of the fit do not have are refused in new rows."""
+        first = self.steps[0].projector
+        return isinstance(first, Projector) and first.similarity.comparison.closed
+
+    @property
     def steps(self) -> tuple[Reduction, ...]:
         """The whole way from the first input to coordinates."""
         return (*self.reductions, Reduction(self.preparation, self.projector, self.score))

@@ -106,6 +106,33 @@ class CenteredSparseRows:
     center: Array  # d
 
 
+@frozen
+class RowsOfSource:
+    """The base of sources whose rows are made of those of another one, as many at a time and with as many columns."""
+
+    source: RowSource
+
+    @property
+    def columns(self) -> int:
+        """Numbers in a row."""
+        return self.source.columns
+
+    @property
+    def part(self) -> int:
+        """The largest number of rows read in one step."""
+        return self.source.part
+
+    @property
+    def direct(self) -> bool:
+        """Whether the source reads single rows."""
+        return self.source.direct
+
+    @property
+    def buffer_bytes(self) -> int:
+        """The bytes in use while the source reads."""
+        return self.source.buffer_bytes
+
+
 class RowMap(Protocol):
     """A transformation of rows as they are read: a value that can be pickled."""
 

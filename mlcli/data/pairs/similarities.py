@@ -10,7 +10,7 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import row_blocks
-from mlcli.base.rows.source import HalfSource, Part, RowPass, Rows, RowSource
+from mlcli.base.rows.source import HalfSource, Part, RowPass, Rows, RowsOfSource
 from mlcli.base.stages.stage import note
 from mlcli.base.types import Array, Indices
 from mlcli.data.options.input import Input
@@ -67,31 +67,15 @@ def _tell(rule: SimilarityRule, least: float, largest: float) -> None:
 
 
 @frozen
-class RowsByRule:
+class RowsByRule(RowsOfSource):
     """Rows of similarities in a file, read as dissimilarities."""
 
-    source: RowSource
     rule: SimilarityRule
 
     @property
     def bounds(self) -> tuple[int, ...]:
         """First rows of blocks, and the number of rows."""
         return self.source.bounds
-
-    @property
-    def columns(self) -> int:
-        """The number of points."""
-        return self.source.columns
-
-    @property
-    def part(self) -> int:
-        """The largest number of rows read in one step."""
-        return self.source.part
-
-    @property
-    def direct(self) -> bool:
-        """Whether the source reads single rows."""
-        return self.source.direct
 
     @property
     def buffer_bytes(self) -> int:

@@ -26,6 +26,7 @@ from mlcli.base.rows.source import (
     Part,
     RowPass,
     Rows,
+    RowsOfSource,
     RowSource,
     Sample,
     as_array,
@@ -57,10 +58,9 @@ FEW = 8  # rows of a block for each chosen one from which reading single rows is
 
 
 @frozen
-class SomeRows:
+class SomeRows(RowsOfSource):
     """Chosen rows of a source of rows."""
 
-    source: RowSource
     chosen: Indices  # row numbers in the source, ascending
 
     @cached_property
@@ -77,26 +77,6 @@ class SomeRows:
     def bounds(self) -> tuple[int, ...]:
         """First rows of blocks, and the number of rows."""
         return (*self._ends[self._blocks].tolist(), len(self.chosen))
-
-    @property
-    def columns(self) -> int:
-        """The number of columns."""
-        return self.source.columns
-
-    @property
-    def part(self) -> int:
-        """The largest number of rows read in one step."""
-        return self.source.part
-
-    @property
-    def direct(self) -> bool:
-        """Whether the source reads single rows."""
-        return self.source.direct
-
-    @property
-    def buffer_bytes(self) -> int:
-        """The bytes in use while the source reads."""
-        return self.source.buffer_bytes
 
     def take(self, chosen: Indices) -> Array:
         """Return single rows as an (m, d) array."""

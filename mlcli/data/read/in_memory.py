@@ -40,7 +40,7 @@ from mlcli.data.read.dask_rows import computed_whole, is_delayed, sheet_in_block
 from mlcli.data.read.detect_pairs import refuse_resemblance
 from mlcli.data.read.new_rows import match_columns
 from mlcli.data.read.table import features_table, square_table
-from mlcli.data.read.text_columns import coded_frame, with_codes
+from mlcli.data.read.text_columns import coded_frame, with_codes, with_first_as_ids
 from mlcli.data.table.cells import refuse_negative, refuse_nonfinite
 from mlcli.data.table.coding import Coding
 from mlcli.data.table.row_numbers import ROW, RowNumbers
@@ -110,14 +110,9 @@ def _with_categories(frame: Sheet, labels: Sequence[str], *, named: bool) -> She
     are `named`.
     """
     texts = [name for name in frame.labels if name not in labels]
-    first = next(iter(texts), None)
-    if first is not None and frame.ids is None and not named:
-        cells = frame.labels[first]
-        if len(set(cells)) == len(cells) and all(cells):
-            frame = replace(frame, ids=tuple(cells), labels={
-                name: column for name, column in frame.labels.items() if name != first})
-            texts = texts[1:]
-    return encode(frame, categories_of(frame, texts))
+    if frame.ids is None and not named:
+        frame = with_first_as_ids(frame, texts)
+    return encode(frame, categories_of(frame, [name for name in texts if name in frame.labels]))
 
 
 def new_rows(array: Any, columns: Sequence[str], points: Sequence[str], kind: str, *,

@@ -124,12 +124,21 @@ def _all_as_categories(input: Input, read: SheetOf) -> Sheet:
     sheet, cells = read_texts(input, read)
     texts = dict(cells)
     sheet = replace(sheet, labels={**sheet.labels, **texts})
+    if not input.columns and sheet.ids is None and not input.without_ids:
+        sheet = with_first_as_ids(sheet, tuple(texts))
+        if sheet.ids is not None:
+            note("N-TEXT-COLUMNS", f"the column of text {listed([sheet.id_name])} was used as ids; to change this, "
+                 "give {input.id_column} or {input.columns}")
+    return encode(sheet, categories_of(sheet, [name for name in texts if name in sheet.labels]))
+
+
+def with_first_as_ids(sheet: Sheet, texts: Sequence[str]) -> Sheet:
+    """Return a sheet without ids with the first of its columns of text as ids, if its cells all differ and none is
+    missing.
+    """
     first = next(iter(texts), None)
-    if first is not None and not input.columns and sheet.ids is None and not input.without_ids and (
-            len(set(texts[first])) == len(texts[first]) and all(texts[first])):
-        ids = texts.pop(first)
-        sheet = replace(sheet, ids=ids, id_name=first,
-                        labels={name: column for name, column in sheet.labels.items() if name != first})
-        note("N-TEXT-COLUMNS", f"the column of text {listed([first])} was used as ids; to change this, give "
-             "{input.id_column} or {input.columns}")
-    return encode(sheet, categories_of(sheet, tuple(texts)))
+    cells = () if first is None else sheet.labels[first]
+    if first is None or len(set(cells)) < len(cells) or not all(cells):
+        return sheet
+    labels = {name: column for name, column in sheet.labels.items() if name != first}
+    return replace(sheet, ids=cells, id_name=first, labels=labels)
