@@ -10,6 +10,8 @@ from scipy.sparse.csgraph import connected_components
 from mlcli import native
 from mlcli.base.machine.threads import limit_threads
 from mlcli.core.graph.graph import Graph
+from mlcli.core.paths import geodesics
+from mlcli.core.paths.geodesics import dijkstra_rows
 from mlcli.native.library import kernels
 from tests.native.support import (
     GRAPHS,
@@ -49,6 +51,25 @@ def test_dijkstra_and_floyd(name: str) -> None:
     graph = GRAPHS[name]
     assert_close(by_dijkstra(graph), expected(graph), TOLERANCE["float64"])
     assert_close(by_floyd(graph), expected(graph), TOLERANCE["float64"])
+
+
+@pytest.mark.parametrize("low, high", [(-250, 250), (-323, -320), (300, 308), (-12, 0)])
+def test_dijkstra_finds_the_same_bits_with_lengths_of_any_scale(low: float, high: float) -> None:
+    generator = np.random.default_rng(0)
+    left, right = generator.integers(0, 300, (2, 900))
+    lengths = 10.0 ** generator.uniform(low, high, 900)
+    lengths[::90] = np.inf  # joins nothing
+    graph = pairs(300, left, right, lengths)
+    assert np.array_equal(by_dijkstra(graph), expected(graph))
+
+
+@every_graph
+def test_renumbered_vertices_have_the_same_distances(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = np.arange(GRAPHS[name].size)[::7]
+    plain = dijkstra_rows(GRAPHS[name], chosen)
+    monkeypatch.setattr(geodesics, "SCATTERED", 0)
+    assert np.array_equal(dijkstra_rows(GRAPHS[name], chosen), plain)
+    assert np.array_equal(plain, expected(GRAPHS[name])[chosen])
 
 
 @every_graph

@@ -43,6 +43,7 @@ from mlcli.core.paths.geodesics import (
     dijkstra_rows,
     floyd_cost,
     halved_squares,
+    is_renumbered,
 )
 from mlcli.errors import ConfigError, StorageError
 from mlcli.native import Precision as Kind
@@ -127,7 +128,8 @@ def plan_landmarks(graph: Graph, count: int) -> PathPlan:
     whole = dijkstra_cost(graph.size, graph.edges, allowed(), native_available())
     twice = count * graph.size > KEPT
     cost = replace(whole, seconds=whole.seconds * count / graph.size * (1 + twice))
-    return PathPlan("dijkstra", "landmarks", "float64", cost, 8.0 * graph.size * (GROUP if twice else count),
+    held = 8.0 * graph.size * (GROUP if twice else count) + graph.bytes * is_renumbered(graph)
+    return PathPlan("dijkstra", "landmarks", "float64", cost, held,
                     f"dijkstra, from {count} landmarks to {graph.size} points{', twice' * twice}", landmarks=count,
                     twice=twice)
 

@@ -1,4 +1,4 @@
-// Dijkstra's algorithm with an indexed 4-ary heap.
+// Dijkstra's algorithm with buckets of equal distances, each of which is emptied through a heap.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -11,17 +11,20 @@ namespace mlcli {
 class Dijkstra {
 public:
     explicit Dijkstra(const Graph &graph);
-    void row(std::int32_t source, double *out);
+    void row(std::int32_t source, double *distances);
 
 private:
-    const Graph &graph_;
-    std::vector<double> distance_;
-    Ints heap_, place_;  // place_: where a vertex stands in the heap; -1 before, -2 after
+    struct Reached {
+        double distance;
+        std::int32_t vertex;
 
-    void raise(std::int32_t place, std::int32_t vertex);
-    void lower(std::int32_t place, std::int32_t vertex);
-    std::int32_t pop();
-    void relax(std::int32_t vertex, double distance);
+        bool operator<(const Reached &other) const { return distance > other.distance; }  // the nearest is on top
+    };
+
+    const Graph &graph_;
+    double per_length_ = 1;                      // buckets in a unit of length
+    std::vector<std::vector<Reached>> buckets_;  // a ring that is longer than the longest edge
+    std::vector<Reached> heap_;                  // the bucket at hand
 };
 
 }  // namespace mlcli
