@@ -42,7 +42,7 @@ else:
 SUFFIX = {"npy": "npy", "csv": "csv", "arrow": "arrow", "lz4": "arrow"}
 SHAPES = ((20_000, 50), (60_000, 100), (4_000, 1_500))
 BLOCKS = ("--set", "input.stream=always")
-RUN = [sys.executable, "-m", "mlcli"]
+RUN = [sys.executable, "-P", "-m", "mlcli"]
 
 
 def cells() -> dict[str, tuple[tuple[int, int], str, tuple[str, ...], bool]]:

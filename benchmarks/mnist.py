@@ -30,7 +30,7 @@ KINDS: dict[str, tuple[str, tuple[str, ...]]] = {
 def called(*arguments: object) -> tuple[float, float]:
     """Runs `mlcli`; its seconds, and the processor's."""
     begun, before = time.monotonic(), os.times()
-    subprocess.run([sys.executable, "-m", "mlcli", *map(str, arguments), "-q"], check=True)
+    subprocess.run([sys.executable, "-P", "-m", "mlcli", *map(str, arguments), "-q"], check=True)
     after = os.times()
     return time.monotonic() - begun, sum(after[2:4]) - sum(before[2:4])
 

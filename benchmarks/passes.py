@@ -74,7 +74,7 @@ def counts(rows: int, folder: Path) -> tuple[Path, Path]:
 def main(kind: str, rows: int, folder: Path, peer: str | None) -> None:
     """Make the data, and run mlcli and the peer."""
     folder.mkdir(parents=True, exist_ok=True)
-    mlcli, run, files = [sys.executable, "-m", "mlcli"], str(folder / kind), [""]
+    mlcli, run, files = [sys.executable, "-P", "-m", "mlcli"], str(folder / kind), [""]
     if kind == "pcoa":
         data, factors = counts(rows, folder)
         files = [str(data), str(factors)]
