@@ -36,8 +36,8 @@ np.save(f"{folder}/peer-grown.npy", model.embedding_)
 def embedded(*arguments: object) -> float:
     """Makes a run of numbers alone; its seconds."""
     begun = time.monotonic()
-    subprocess.run([sys.executable, "-P", "-m", "mlcli", "embed", *map(str, arguments), "-q", "--outputs", "embedding,model"],
-                   check=True)
+    subprocess.run([sys.executable, "-P", "-m", "mlcli", "embed", *map(str, arguments), "-q", "--outputs",
+                    "embedding,model"], check=True)
     return time.monotonic() - begun
 
 

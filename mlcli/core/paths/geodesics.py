@@ -130,7 +130,7 @@ def dijkstra_rows(graph: Graph, sources: Indices) -> Array:
 
 def is_renumbered(graph: Graph) -> bool:
     """Whether single searches use a copy of the graph whose vertices are renumbered."""
-    return native.available() and SCATTERED <= graph.size and len(graph.indices) <= np.iinfo(np.int32).max
+    return native.available() and graph.size >= SCATTERED and len(graph.indices) <= np.iinfo(np.int32).max
 
 
 def renumber_near(graph: Graph) -> tuple[Indices, Graph]:
