@@ -40,12 +40,11 @@ def graph_checks(subject: Subject, graph: Graph) -> Iterator[Check]:
 
 def _shape(graph: Graph, size: int) -> Check:
     """Check that the graph has a vertex for every row, is undirected, without loops, and connected."""
-    rows = np.repeat(np.arange(graph.size), np.diff(graph.starts))
-    there, back = rows * graph.size + graph.indices, graph.indices * graph.size + rows
-    ends = graph.indices.astype(np.min_scalar_type(graph.size))  # narrow numbers are sorted in less time
-    turned = np.argsort(ends, kind="stable")  # stable: edges of a row stay in the order of their indices
-    wrong = abs(graph.size - size) + int(np.sum(rows == graph.indices))
-    wrong += int(np.sum(there != back[turned])) + int(np.sum(graph.lengths != graph.lengths[turned]))
+    matrix = graph.matrix()
+    turned = matrix.T.tocsr()  # its rows are in the order of their indices, as those of the graph are
+    wrong = abs(graph.size - size) + int(np.sum(matrix.indptr != turned.indptr))
+    wrong += int(np.sum((matrix.indices != turned.indices) | (matrix.data != turned.data)))
+    wrong += int(np.sum(np.repeat(np.arange(graph.size, dtype=np.int32), np.diff(graph.starts)) == graph.indices))
     wrong += int(np.sum(~np.isfinite(shortest(graph, np.zeros(1, dtype=np.int64))))) if graph.size else 0
     return count("graph", wrong, "edges that go one way, loops, vertices without a row, and those in other pieces")
 
@@ -71,7 +70,7 @@ def _lengths(subject: Subject, graph: Graph) -> Check:
     """Check that the length of an edge is the distance of its ends in the input."""
     wide = 1 if isinstance(subject.data, Dissimilarities) else subject.data.values.shape[1]
     chosen = subject.plan.sample(0.1, EDGE + 4e-9 * wide, len(graph.indices), least=64)
-    rows = np.repeat(np.arange(graph.size), np.diff(graph.starts))[chosen]
+    rows = np.searchsorted(graph.starts, chosen, side="right") - 1
     (distances, errors), lengths = pair_distances(subject, rows, graph.indices[chosen]), graph.lengths[chosen]
     gap = np.abs(distances - lengths)
     scale = np.maximum(EPS * (8 + np.sqrt(wide)) * np.maximum(distances, lengths), errors)

@@ -8,6 +8,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from mlcli import native
+from mlcli.base.rows.memo import forget
 from mlcli.base.stages.stage import note, running, stage
 from mlcli.base.types import Array
 from mlcli.config import build
@@ -55,6 +56,7 @@ def run(config: RunConfig, process: Process = ALONE, *, force: bool = False, str
     with Session.open(config, process) as session, session.output(force=force, cache=cache) as folder:
         result = with_scores(compute(session))
         findings = assess(result)
+        forget("graph", "near graph")  # with the neighbor lists that are the key of the first: some GB of many points
         arrays = write(folder, result, findings)
         certificate = certificate_of(result, folder if config.report.writes("model") else None)
         files, document = write_certificate(folder, result, certificate, arrays)

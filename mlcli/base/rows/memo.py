@@ -72,6 +72,13 @@ def recall(kind: str, inputs: Sequence[Any]) -> Any:
     return entry.value if entry is not None and _equal(entry.inputs[: len(inputs)], inputs) else None
 
 
+def forget(*kinds: str) -> None:
+    """Drop values of some kinds, which the run needs no longer, unless other runs follow."""
+    memo = context().memo
+    for kind in kinds if memo is not None and not memo.shared else ():
+        memo.entries.pop(kind, None)
+
+
 def _equal(inputs: Sequence[Any], others: Sequence[Any]) -> bool:
     return len(inputs) == len(others) and all(one is other or np.array_equal(one, other)
                                               for one, other in zip(inputs, others, strict=True))

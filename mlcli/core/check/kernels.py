@@ -245,8 +245,9 @@ def _proven(graph: Graph, rows: Array, sources: Indices) -> AnyArray:
     """Return whether path lengths (m x n) from some vertices to all are shortest, an (m,) array."""
     least, joined = np.full(rows.shape, np.inf), np.flatnonzero(np.diff(graph.starts))
     if len(joined):
-        least[:, joined] = np.minimum.reduceat(rows.take(graph.indices, axis=1) + graph.lengths, graph.starts[joined],
-                                              axis=1)
+        through = rows.take(graph.indices, axis=1)
+        through += graph.lengths
+        least[:, joined] = np.minimum.reduceat(through, graph.starts[joined], axis=1)
     least[np.arange(len(rows)), sources] = 0.0
     with np.errstate(invalid="ignore"):  # infinite lengths to other pieces
         return np.all((np.abs(rows - least) <= 8 * EPS * least) | (rows == least), axis=1)

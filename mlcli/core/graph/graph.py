@@ -45,11 +45,14 @@ class Graph:
         return self.starts.nbytes + self.indices.nbytes + self.lengths.nbytes
 
     def matrix(self) -> "sparse.csr_array":
-        """Return a SciPy matrix with explicit zeros as edges; its indices are 32-bit, as older SciPy requires."""
+        """Return a SciPy matrix with explicit zeros as edges; its indices are 32-bit, as older SciPy requires, unless
+        there are more edges than that.
+        """
         from scipy import sparse
 
-        indices, starts = self.indices.astype(np.int32), self.starts.astype(np.int32)
-        return sparse.csr_array((self.lengths, indices, starts), shape=(self.size, self.size))
+        kind = np.int32 if len(self.indices) <= np.iinfo(np.int32).max else np.int64
+        return sparse.csr_array((self.lengths, self.indices.astype(kind), self.starts.astype(kind)),
+                                shape=(self.size, self.size))
 
     def product(self) -> Sparse:
         """Return the sparse matrix that a run may keep."""

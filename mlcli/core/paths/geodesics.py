@@ -22,6 +22,7 @@ LANDMARKS = 48  # rows computed to start the eigensolver: one group of a sweep, 
 SHARES = 4  # blocks per thread of single sources, which take different times
 WIDTH = 8  # vectors that a sweep can multiply at little more than its own cost
 SCATTERED = 1 << 17  # vertices from which their order in memory matters
+MANY = 8  # single sources for which they are renumbered
 WITHOUT = {"heap": 2.6, "cube": 22.0}  # how much longer steps take by SciPy, without the native kernels
 
 
@@ -111,7 +112,7 @@ def dijkstra_rows(graph: Graph, sources: Indices) -> Array:
     if native.available():
         rows = np.empty((len(sources), graph.size))
         places, near = None, graph
-        if is_renumbered(graph):
+        if len(sources) >= MANY and is_renumbered(graph):
             places, near = memoize("near graph", graph.parts, lambda: renumber_near(graph))
             sources = places[sources]
 
@@ -129,7 +130,7 @@ def dijkstra_rows(graph: Graph, sources: Indices) -> Array:
 
 
 def is_renumbered(graph: Graph) -> bool:
-    """Whether single searches use a copy of the graph whose vertices are renumbered."""
+    """Whether searches from many single points use a copy of the graph whose vertices are renumbered."""
     return native.available() and graph.size >= SCATTERED and len(graph.indices) <= np.iinfo(np.int32).max
 
 
