@@ -75,8 +75,9 @@ def recall(kind: str, inputs: Sequence[Any]) -> Any:
 def forget(*kinds: str) -> None:
     """Drop values of some kinds, which the run needs no longer, unless other runs follow."""
     memo = context().memo
-    for kind in kinds if memo is not None and not memo.shared else ():
-        memo.entries.pop(kind, None)
+    if memo is not None and not memo.shared:
+        for kind in kinds:
+            memo.entries.pop(kind, None)
 
 
 def _equal(inputs: Sequence[Any], others: Sequence[Any]) -> bool:
