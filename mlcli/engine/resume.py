@@ -27,6 +27,7 @@ from mlcli.storage.keys import Keys
 LOOP, STEP = "at", "in"  # names of the checkpoints of a loop, and of the parts of its steps
 EVERY = 10.0  # seconds of a loop, or of a stage, that are worth keeping what came of them
 SHARE = 0.05  # of these seconds that keeping may take
+HELD = 4  # size of a checkpoint that is kept, in that of a result
 SPEED = 2e8  # bytes a second that are hashed and written; less once it was measured
 
 
@@ -56,7 +57,8 @@ class Resuming(Noting):
     """Keeps results and checkpoints of a run in a folder, and restores those of an earlier process.
 
     `environment` says what results depend on besides their inputs: versions, kernels, threads. What has more than
-    `room` bytes is not kept; nor are results of stages without `results`, where a cache has them.
+    `room` bytes is not kept, of checkpoints `HELD` times as many, as the loop itself holds them; nor are results of
+    stages without `results`, where a cache has them.
     """
 
     def __init__(self, folder: Folder, environment: Callable[[], Any], room: float, *, results: bool = True) -> None:
@@ -105,7 +107,7 @@ class Resuming(Noting):
             return False
         size = size_of(value)
         cheap = size <= SHARE * seconds * self._speed
-        if size > self.room or not (cheap or signals.pending()) or not (name := scope.file(kind, number)):
+        if size > self.room * (HELD if kind else 1) or not (cheap or signals.pending()) or not (name := scope.file(kind, number)):
             return False
         begun = time.monotonic()
         self.folder.keep(name, self._archive, value if kind == "" else (value, ()), {"stage": scope.name})

@@ -10,12 +10,17 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
 from contextlib import closing
 from functools import cache, partial
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.threads import allowed, single_threaded_blas
+from mlcli.base.stages.checkpoints import Place
 from mlcli.base.stages.stage import advance
+from mlcli.base.types import AnyArray
 
+BATCH = 64  # tasks of each thread between two checkpoints: few threads wait long for the last of them
 AHEAD = 2  # blocks that are begun, or done, beyond one for each worker
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -76,6 +81,28 @@ def in_order(work: Callable[[T], R], blocks: Blocks[T], *, progress: bool = Fals
             yield result
             if progress:
                 advance(number, done + len(blocks))
+
+
+def complete(work: Callable[[int], object], done: AnyArray, place: Place[Any], state: Callable[[], Any], *,
+             progress: bool = False) -> None:
+    """Do the work of each task that is not `done` (t), and mark it there, in any order.
+
+    A checkpoint of `state` is offered to the place between batches of tasks, and where the run is to end after those
+    that have begun: no task runs while it is written.
+    """
+    def run(task: int) -> None:
+        work(task)
+        done[task] = True
+
+    while not done.all():
+        batch = np.flatnonzero(~done)[: BATCH * allowed()].tolist()
+        with closing(in_order(run, batch, ahead=len(batch))) as results:
+            for _ in results:
+                if progress:
+                    advance(int(done.sum()), len(done))
+                if place.wanted:
+                    break
+        place.offer(state)
 
 
 def in_stages(counts: Sequence[int], task: Callable[[int, int], R]) -> Generator[R, None, None]:

@@ -6,6 +6,8 @@ construction for generic similarity measures", 2011), until the lists of some ro
 go from one state of all lists to the next, and distances are sums in a fixed order, so that nothing depends on threads.
 """
 
+from dataclasses import replace
+from functools import partial
 from math import sqrt
 
 import numpy as np
@@ -14,8 +16,10 @@ from mlcli import native
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.rates import rates
 from mlcli.base.rows.blocks import each, in_order, row_blocks
+from mlcli.base.stages.checkpoints import loop
 from mlcli.base.stages.stage import note
 from mlcli.base.stages.steps import Step
+from mlcli.base.stored import result
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.scaling import Unit
 from mlcli.core.euclidean_distances import rounding_of_products
@@ -76,19 +80,28 @@ def approximate_step(metric: RowMetric, shape: tuple[int, ...], count: int, thre
 def approximate_nearest(points: Array, count: int) -> tuple[Indices, Array]:
     """Return about the `count` nearest others of points (n x d), and their squared distances, by (distance, index)."""
     width = count + SPARE
-    found = _among_blocks(points, width)
-    found, squared = _refined(points, found, width)
-    active = np.ones(len(points), dtype=bool)
+    start = _refined(points, _among_blocks(points, width), width)
     tried = some_rows(len(points), TRIED)
     last = nearest_of_some(points, tried, count).lengths.reshape(-1, count)[:, -1:]
-    for _ in range(ROUNDS):
-        if (np.sqrt(squared[tried, :count]) <= last).mean() >= ENOUGH:
-            break
-        better, closer = _descend(points, found, squared, active)
-        changed = (better != found).any(axis=1)
-        found, squared = better, closer
-        active = changed | changed[found[:, :CLOSE]].any(axis=1)
-    return found[:, :count].copy(), squared[:, :count].copy()
+    with loop(RoundsCheckpoint) as place:
+        now = place.left or RoundsCheckpoint(*start, np.ones(len(points), dtype=bool), 0)
+        while now.rounds < ROUNDS and (np.sqrt(now.squared[tried, :count]) <= last).mean() < ENOUGH:
+            found, squared = _descend(points, now.found, now.squared, now.active)
+            changed = (found != now.found).any(axis=1)
+            now = RoundsCheckpoint(found, squared, changed | changed[found[:, :CLOSE]].any(axis=1), now.rounds + 1)
+            place.offer(partial(replace, now))
+    return now.found[:, :count].copy(), now.squared[:, :count].copy()
+
+
+@result("neighbor-rounds")
+@frozen
+class RoundsCheckpoint:
+    """Lists of neighbors (n x w) and their squared distances after some rounds, and who looks on in the next (n)."""
+
+    found: Indices
+    squared: Array
+    active: AnyArray
+    rounds: int
 
 
 def _among_blocks(points: Array, width: int) -> Indices:

@@ -6,15 +6,19 @@ neighbors of x.
 """
 
 from collections.abc import Callable
+from functools import partial
 from threading import Lock
 from typing import Protocol
 
 import numpy as np
 
 from mlcli import native
+from mlcli.base.frozen import frozen
 from mlcli.base.machine.threads import allowed
-from mlcli.base.rows.blocks import each, in_order, row_blocks
+from mlcli.base.rows.blocks import complete, each, in_order, row_blocks
+from mlcli.base.stages.checkpoints import loop
 from mlcli.base.stages.stage import note
+from mlcli.base.stored import result
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.scaling import Unit
 from mlcli.core.arithmetic import LINE, sum_in_lines
@@ -269,6 +273,16 @@ def _by_blocks(points: Array, count: int) -> Finder:
     return lambda block: (search.indices[places[block]], beyond[block])
 
 
+@result("point-tiles")
+@frozen
+class TilesCheckpoint:
+    """What points have kept of some tiles, in any order of these."""
+
+    indices: Indices  # n x count
+    values: AnyArray  # n x count, float32
+    done: AnyArray  # t: whether each tile is done
+
+
 def _by_tiles(quick: QuickPoints, points: Array, count: int) -> Finder:
     """Return a finder by products of all pairs, tile by tile."""
     smallest = native.Smallest(len(points), count)
@@ -276,9 +290,10 @@ def _by_tiles(quick: QuickPoints, points: Array, count: int) -> Finder:
     sides = row_blocks(len(points), step)
     pairs = [(rows, columns) for i, rows in enumerate(sides) for columns in sides[i:]]
     locks = {side.start: Lock() for side in sides}
+    done = np.zeros(len(pairs), dtype=bool)
 
-    def work(pair: tuple[slice, slice]) -> None:
-        rows, columns = pair
+    def work(pair: int) -> None:
+        rows, columns = pairs[pair]
         products = quick.products(rows, columns)
         with locks[rows.start]:
             smallest.offer(rows, products, quick.norms[columns], columns)
@@ -286,7 +301,10 @@ def _by_tiles(quick: QuickPoints, points: Array, count: int) -> Finder:
             with locks[columns.start]:
                 smallest.offer(columns, products, quick.norms[rows], rows, turned=True)
 
-    each(work, pairs, progress=True)
+    with loop(TilesCheckpoint) as place:
+        if place.left is not None:
+            smallest.indices[:], smallest.values[:], done[:] = place.left.indices, place.left.values, place.left.done
+        complete(work, done, place, partial(TilesCheckpoint, smallest.indices, smallest.values, done), progress=True)
     beyond = quick.beyond(smallest.values[:, -1], quick.norms)
     return lambda block: (smallest.indices[block], beyond[block])
 

@@ -5,13 +5,20 @@ come first; of the others, pairs of blocks are skipped whose boxes or balls are 
 keeps another. Products of the other pairs begin with the columns of the largest variance and stop where these, and the
 norms of what is left, prove that no pair of a tile of 16 points with a few others is near enough. What is skipped is
 decided between rounds, from what all points have kept until then, so that it is the same for any number of threads.
+What points keep is the same in whatever order blocks are compared, so that a search resumes between any two of them.
 """
+
+from functools import partial
+from itertools import pairwise
 
 import numpy as np
 
 from mlcli import native
+from mlcli.base.frozen import frozen
 from mlcli.base.machine.threads import single_threaded_blas
-from mlcli.base.rows.blocks import each, row_blocks
+from mlcli.base.rows.blocks import complete, each, row_blocks
+from mlcli.base.stages.checkpoints import Place, loop
+from mlcli.base.stored import result
 from mlcli.base.types import AnyArray, Array, Indices
 
 BLOCK = 384  # points of a block, at least: the products of two blocks stay in the second cache
@@ -25,6 +32,23 @@ TOGETHER = 256  # blocks that are compared with one: about a tenth of a second
 ASKED = 3.0  # columns that take as long as asking whether products can stop
 BEYOND = np.float32(1e30)  # half a squared distance above all others
 NUMBERS = 2**20  # that are looked at together
+
+
+@result("point-blocks")
+@frozen
+class PointBlocksCheckpoint:
+    """What points have kept between two tasks of a comparison, and what decides the rest of it."""
+
+    indices: Indices  # n x count
+    values: AnyArray  # n x count, float32
+    number: int  # of the comparison
+    most: AnyArray  # b: the largest value that a point of each block kept before the round
+    kept: AnyArray  # n: the largest value that each point kept before the comparison
+    ends: Indices  # s: columns at which products stop
+    done: AnyArray  # t: whether each task of the comparison is done
+    passed: Indices  # t x s: pairs of points that each task has left at each stage
+    taken: int  # products taken before the comparison
+    skipped: int  # pairs of points in blocks that were skipped
 
 
 class PointBlocks:
@@ -115,47 +139,77 @@ class PointBlocks:
         return apart, bounds
 
     def search(self, nearest: int | None = None) -> None:
-        """Compare all blocks, or each with as many of the `nearest` ones."""
+        """Compare all blocks, or each with as many of the `nearest` ones. A checkpoint is offered between tasks."""
         apart, bounds = self._distances()
-        self._compare(np.arange(self.blocks), np.arange(self.blocks))
-        if self.blocks == 1:
-            return
-        left, right = np.triu_indices(self.blocks, 1)
+        np.fill_diagonal(apart, -1.0)  # nothing is nearer to a block than itself, also where centers are equal
         ranks = np.argsort(np.argsort(apart, axis=1, kind="stable"), axis=1)
+        left, right = np.triu_indices(self.blocks)
         levels = np.minimum(ranks[left, right], ranks[right, left])
         del apart, ranks
-        low, step = 0, 1
-        most = self.blocks if nearest is None else nearest
-        while low < min(most, self.blocks):
-            last = step * LEVELS > most or step * LEVELS > self.blocks // 2
-            high = most if last else step
-            some = (levels > low) & (levels <= high)
-            self._round(left[some], right[some], bounds, last)
-            low, step = high, step * LEVELS
+        rounds = list(pairwise([-1, *self._levels(self.blocks if nearest is None else nearest)]))
+        with loop(PointBlocksCheckpoint) as place:
+            first = 0 if place.left is None else self._restore(place.left)
+            for number in range(first, len(rounds) + 1):
+                low, high = rounds[min(number, len(rounds) - 1)]
+                some = (levels > low) & (levels <= high)
+                self._compare_round(left[some], right[some], bounds, number, len(rounds) - 1, place)
 
-    def _round(self, left: Indices, right: Indices, bounds: AnyArray, last: bool) -> None:
-        """Compare the pairs of blocks (p) that may be near; of the `last`, a few show where products stop."""
-        kept = self.values[:, -1]
-        most = np.maximum.reduceat(kept, np.arange(0, len(kept), self.block))
-        near = bounds[left, right] <= np.maximum(most[left], most[right])
-        self.skipped += self._points(left[~near], right[~near])
+    def _levels(self, most: int) -> list[int]:
+        """Return how near blocks are, by their rank, that each round compares at last: each with itself in the first.
+        """
+        ends, step = [0], 1
+        while ends[-1] < min(most, self.blocks) and self.blocks > 1:
+            last = step * LEVELS > most or step * LEVELS > self.blocks // 2
+            ends.append(most if last else step)
+            step *= LEVELS
+        return ends
+
+    def _restore(self, left: PointBlocksCheckpoint) -> int:
+        """Return the number of the comparison that a checkpoint is amid, with all as it was there."""
+        self.indices[:], self.values[:] = left.indices, left.values
+        self.passed, self.skipped = left.taken, left.skipped
+        self._stop_at([self._ends.index(end) for end in left.ends.tolist()])
+        return left.number
+
+    def _compare_round(self, left: Indices, right: Indices, bounds: AnyArray, number: int, last: int,
+                       place: Place[PointBlocksCheckpoint]) -> None:
+        """Compare the pairs of blocks (p) of a round that may be near. The last round has two comparisons: a few pairs
+        first, which show where products stop, and then the rest, which has the number after its own.
+        """
+        begun = None if place.left is None or place.left.number != number else place.left
+        if begun is not None:
+            self._nearest = begun.most
+        elif number <= last:
+            kept = self.values[:, -1]
+            self._nearest = np.maximum.reduceat(kept, np.arange(0, len(kept), self.block))
+        near = bounds[left, right] <= np.maximum(self._nearest[left], self._nearest[right])
+        if begun is None and number <= last:
+            self.skipped += self._points(left[~near], right[~near])
         left, right = left[near], right[near]
-        if last and len(left) >= 2 * LEAST:
-            tried = np.zeros(len(left), dtype=bool)
+        tried = np.ones(len(left), dtype=bool)
+        if number >= last > 0 and len(left) >= 2 * LEAST:
+            tried[:] = False
             tried[:: max(LEAST, len(left) // TRIED)] = True
-            passed = self._compare(left[tried], right[tried])
+        if number > last:
+            self._compare(left[~tried], right[~tried], number, place, begun, progress=True)
+            return
+        whole = bool(tried.all())
+        passed = self._compare(left[tried], right[tried], number, place, begun, progress=whole and number == last)
+        if not whole:
             shares = np.concatenate([[1.0], passed / self._points(left[tried], right[tried])])
-            stages = _stops(np.array([0, *self._ends]), shares)
-            self._ends, self._rests = [self._ends[k] for k in stages], np.ascontiguousarray(self._rests[stages])
-            left, right = left[~tried], right[~tried]
-        self._compare(left, right, progress=last)
+            self._stop_at(_stops(np.array([0, *self._ends]), shares))
+
+    def _stop_at(self, stages: list[int]) -> None:
+        """Let products stop at some of the stages only."""
+        self._ends, self._rests = [self._ends[k] for k in stages], np.ascontiguousarray(self._rests[stages])
 
     def _points(self, left: Indices, right: Indices) -> int:
         """Return how many pairs of points some pairs of blocks (p) have."""
         sizes = np.minimum(self.block, len(self.order) - np.arange(self.blocks) * self.block)
         return int((sizes[left] * sizes[right]).sum())
 
-    def _compare(self, left: Indices, right: Indices, progress: bool = False) -> Indices:
+    def _compare(self, left: Indices, right: Indices, number: int, place: Place[PointBlocksCheckpoint],
+                 begun: PointBlocksCheckpoint | None, *, progress: bool) -> Indices:
         """Compare pairs of blocks (p), and return how many pairs of points each stage has left."""
         if not len(left):
             return np.zeros(len(self._ends), dtype=np.int64)
@@ -168,10 +222,11 @@ class PointBlocks:
                  for start, end in zip(cuts, [*cuts[1:], len(owner)], strict=True)
                  for low in range(0, end - start, TOGETHER)]
         kept = np.full(self._tiles * native.GROUP, -BEYOND, dtype=np.float32)
-        kept[: len(self.values)] = self.values[:, -1]
+        kept[: len(self.values)] = self.values[:, -1] if begun is None else begun.kept
         reach = kept.reshape(-1, native.GROUP).max(axis=1) + np.float32(self._slack)
         ends = np.array(self._ends, dtype=np.int64)
-        passed = np.zeros((len(tasks), len(ends)), dtype=np.int64)
+        done = np.zeros(len(tasks), dtype=bool) if begun is None else begun.done.copy()
+        passed = np.zeros((len(tasks), len(ends)), dtype=np.int64) if begun is None else begun.passed.copy()
 
         def work(number: int) -> None:
             task = tasks[number]
@@ -179,7 +234,9 @@ class PointBlocks:
                                 ends=ends, rests=self._rests, portable=self.portable, indices=self.indices,
                                 values=self.values, passed=passed[number])
 
-        each(work, range(len(tasks)), progress=progress)
+        complete(work, done, place, partial(
+            PointBlocksCheckpoint, self.indices, self.values, number, self._nearest, kept[: len(self.values)], ends,
+            done, passed, self.passed, self.skipped), progress=progress)
         total: Indices = passed.sum(axis=0)
         widths = np.diff(ends, prepend=0)
         self.passed += int(widths[0] * self._points(left, right) + (widths[1:] * total[:-1]).sum())

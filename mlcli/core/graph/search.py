@@ -3,8 +3,9 @@
 Ties are broken by (distance, index), and a point itself is excluded by its index.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,10 +13,11 @@ import numpy as np
 from mlcli import native
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.rates import pass_cost, rates
-from mlcli.base.rows.blocks import each, in_order, one_by_one, row_blocks
+from mlcli.base.rows.blocks import complete, each, in_order, one_by_one, row_blocks
+from mlcli.base.stages.checkpoints import loop
 from mlcli.base.stages.steps import Passes, Step
 from mlcli.base.stored import result
-from mlcli.base.types import Array, Indices
+from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.check import EPS
 from mlcli.core.euclidean_distances import BLOCK, HELD, pair_distances, squared_distances
 from mlcli.core.graph.candidates import (
@@ -225,8 +227,8 @@ class EuclideanSearch(RowSearch):
     def here(self) -> tuple[Indices, Array]:
         """Return the neighbors of all rows (m x count), and their squared distances, on all threads."""
         candidates_of, width = finder(self.new, self.points, self.count + SPARE + 1, self.own)
-        return concatenate(list(in_order(lambda block: self.near(block, candidates_of), blocks(len(self.new), width),
-                                         progress=True)))
+        return fill(lambda block: self.near(block, candidates_of), len(self.new), self.count,
+                    blocks(len(self.new), width))
 
     def near(self, block: slice, candidates_of: Finder) -> tuple[Indices, Array]:
         """Return the neighbors of a block of rows (m x count), and their squared distances.
@@ -290,21 +292,24 @@ class MetricSearch(RowSearch):
 
     def among(self, rows: slice, finding: tuple[Finder, int] | None) -> tuple[Indices, Array]:
         """Return the neighbors of successive rows (m x count), and their distances, on all threads."""
-        size = rows.stop - rows.start
+        size, points = rows.stop - rows.start, len(self.points)
+        parts = partial(row_blocks, width=points)
+        if finding is None:
+            return fill(lambda block: self._of_all(slice(rows.start + block.start, rows.start + block.stop)), size,
+                        self.count, parts(size, min(SEARCH_BLOCK, -(-size // LEAST) * points)))
         indices, lengths = np.empty((size, self.count), dtype=np.int64), np.empty((size, self.count))
-        left = np.arange(size)
-        if finding is not None:
-            left = self._by_candidates(rows.start, finding, indices, lengths)
+        left = self._by_candidates(rows.start, finding, indices, lengths)
 
         def search(block: slice) -> None:
-            some = left[block]
-            distances = in_tiles(self.metric, self.new[rows][some], self.points)
-            own = None if self.own is None else self.own[rows][some]
-            indices[some], lengths[some] = smallest(distances, self.count, own)
+            indices[left[block]], lengths[left[block]] = self._of_all(rows.start + left[block])
 
-        points = len(self.points)
-        each(search, row_blocks(len(left), min(SEARCH_BLOCK, -(-len(left) // LEAST) * points), points), progress=True)
+        each(search, parts(len(left), min(SEARCH_BLOCK, -(-len(left) // LEAST) * points)), progress=True)
         return indices, lengths
+
+    def _of_all(self, rows: slice | Indices) -> tuple[Indices, Array]:
+        """Return the neighbors of some rows (m x count), and their distances, by those to all points."""
+        distances = in_tiles(self.metric, self.new[rows], self.points)
+        return smallest(distances, self.count, None if self.own is None else self.own[rows])
 
     def _by_candidates(self, start: int, finding: tuple[Finder, int], indices: Indices, lengths: Array) -> Indices:
         """Fill in the rows with nearest points certain from Euclidean candidates, and return the others.
@@ -345,6 +350,35 @@ class MetricSearch(RowSearch):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return MetricSearch, (self.new, self.metric, self.points, self.count, self.own)
+
+
+@result("neighbor-rows")
+@frozen
+class RowsCheckpoint:
+    """The neighbors of some blocks of rows."""
+
+    indices: Indices  # m x count
+    lengths: Array  # m x count, or their squares
+    done: AnyArray  # b: whether each block is done
+
+
+def fill(find: Callable[[slice], tuple[Indices, Array]], rows: int, count: int,
+         parts: list[slice]) -> tuple[Indices, Array]:
+    """Return the neighbors of rows (m x count) and their lengths, as found for each block of rows, on all threads.
+
+    A checkpoint is offered between blocks.
+    """
+    indices, lengths = np.empty((rows, count), dtype=np.int64), np.empty((rows, count))
+    done = np.zeros(len(parts), dtype=bool)
+
+    def work(number: int) -> None:
+        indices[parts[number]], lengths[parts[number]] = find(parts[number])
+
+    with loop(RowsCheckpoint) as place:
+        if place.left is not None:
+            indices[:], lengths[:], done[:] = place.left.indices, place.left.lengths, place.left.done
+        complete(work, done, place, partial(RowsCheckpoint, indices, lengths, done), progress=True)
+    return indices, lengths
 
 
 Near = tuple[Indices, Indices, Array]  # rows, points, and lengths, or squared lengths of a plain metric

@@ -10,6 +10,7 @@ import pytest
 
 from mlcli import native
 from mlcli.base.machine.threads import limit_threads
+from mlcli.base.rows import blocks
 from mlcli.base.stages.checkpoints import keeping, loop
 from mlcli.base.values.compute import Compute
 from mlcli.core import krylov
@@ -17,6 +18,8 @@ from mlcli.core.graph.graph import graph_of
 from mlcli.core.graph.search import nearest
 from mlcli.core.iterate import Iterate, Iterated
 from mlcli.core.latent.probabilistic import Grouped, expectation_maximization, random_start
+from mlcli.core.metrics import EUCLIDEAN
+from mlcli.core.metrics.minkowski import Cityblock
 from mlcli.core.paths.floyd import floyd_warshall
 from mlcli.core.paths.paths import Paths
 from mlcli.errors import NumericalError
@@ -122,6 +125,17 @@ def test_an_elimination_goes_on_after_every_stage_and_amid_one_where_the_run_end
         ended, more = in_parts(lambda: native.Weights.eliminated(analysis, precision), every=1,
                                wanted=lambda: next(asked) % 3 == 2)
         assert more > 1 and same(whole.numbers, ended.numbers)
+
+
+@pytest.mark.parametrize(("metric", "columns"), [(EUCLIDEAN, 4), (EUCLIDEAN, 20), (Cityblock(), 5)],
+                         ids=["a tree", "tiles of products", "all distances"])
+def test_a_search_for_neighbors_goes_on_after_every_block(metric: Any, columns: int,
+                                                          monkeypatch: pytest.MonkeyPatch) -> None:
+    points = np.random.default_rng(5).standard_normal((300, columns)).round(1)
+    monkeypatch.setattr(blocks, "BATCH", 2)
+    whole = nearest(points, 6, metric)
+    ended, stops = in_parts(lambda: nearest(points, 6, metric))
+    assert stops >= 4 and same(whole, ended)
 
 
 POINTS = np.random.default_rng(3).standard_normal((80, 3)) @ np.random.default_rng(4).standard_normal((3, 7))

@@ -1,16 +1,19 @@
 """Neighbors by blocks of near points: those of all pairs, whatever is skipped, at every level and on any threads."""
 
-from itertools import combinations, pairwise
+from itertools import combinations, count, pairwise
 
 import numpy as np
 import pytest
 
 from mlcli import native
 from mlcli.base.context import set_context
+from mlcli.base.machine.threads import limit_threads
+from mlcli.base.rows import blocks
 from mlcli.base.types import AnyArray, Array
-from mlcli.core.graph import candidates
+from mlcli.core.graph import candidates, point_blocks
 from mlcli.core.graph.point_blocks import ASKED, PointBlocks, _stages, _stops
 from mlcli.core.graph.search import nearest
+from tests.checkpoints import in_parts
 from tests.native.library.bits import bits_of
 from tests.native.support import choose, levels, needs_native
 
@@ -115,6 +118,39 @@ def test_products_stop_where_the_columns_are_fewest() -> None:
 
         every = [[*some, 5] for size in range(6) for some in combinations(range(5), size)]
         assert np.isclose(columns(_stops(ends, shares)), min(map(columns, every)))
+
+
+def test_blocks_with_one_center_are_compared() -> None:
+    points = np.zeros((8 * 384, 20), dtype=np.float32)
+    points[:300] = np.random.default_rng(1).random((300, 20)) / 8
+    found = PointBlocks(points, 6, ROUNDING)
+    assert (found._distances()[0] == 0).sum() > found.blocks
+    found.search()
+    copies = found.order >= 300
+    assert (found.values[copies] == 0).all()
+    assert (np.sort(found.indices[copies], axis=1)[:, :5] == np.arange(300, 305)).all(axis=1).mean() > 0.99
+
+
+@pytest.mark.medium
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("nearby", [None, 2])
+def test_a_search_goes_on_after_every_batch_of_tasks_and_amid_one_where_the_run_ends(
+        nearby: int | None, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    points = (groups(20 * 384, 24, apart=1) / 40).astype(np.float32)
+    monkeypatch.setattr(point_blocks, "TOGETHER", 2)
+    monkeypatch.setattr(blocks, "BATCH", 9)
+
+    def search() -> tuple[AnyArray, AnyArray, int, int]:
+        found = PointBlocks(points, 9, ROUNDING)
+        found.search(nearby)
+        return found.indices, found.values, found.passed, found.skipped
+
+    with limit_threads(threads):
+        whole, asked = search(), count()
+        for wanted in (lambda: False, lambda: next(asked) % 5 == 4):
+            ended, stops = in_parts(search, wanted=wanted)
+            assert stops > 2 and bits_of(ended) == bits_of(whole)
+    assert whole[3] > 0 or nearby
 
 
 def test_blocks_of_other_shapes_are_refused() -> None:

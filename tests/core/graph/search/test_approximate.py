@@ -15,6 +15,7 @@ from mlcli.core.graph.search import nearest
 from mlcli.core.metrics.angles import Cosine
 from mlcli.core.metrics.minkowski import Cityblock
 from mlcli.errors import ConfigError
+from tests.checkpoints import in_parts
 from tests.native.support import choose, levels, needs_native
 from tests.wording import Wording
 
@@ -90,6 +91,15 @@ def test_rounds_find_more_than_blocks_alone(monkeypatch: pytest.MonkeyPatch) -> 
     after = shares(np.sqrt(approximate_nearest(points, 10)[1]), points, 10).mean()
     monkeypatch.setattr(approximate, "ROUNDS", 0)
     assert shares(np.sqrt(approximate_nearest(points, 10)[1]), points, 10).mean() < after
+
+
+@needs_native
+@pytest.mark.medium
+def test_a_search_goes_on_after_every_round() -> None:
+    points = roll(1500)
+    whole = approximate_nearest(points, 10)
+    ended, stops = in_parts(lambda: approximate_nearest(points, 10))
+    assert stops > 3 and all(np.array_equal(one, other) for one, other in zip(whole, ended, strict=True))
 
 
 def test_few_points_are_all_searched_and_a_note_says_so() -> None:
