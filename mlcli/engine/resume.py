@@ -107,7 +107,8 @@ class Resuming(Noting):
             return False
         size = size_of(value)
         cheap = size <= SHARE * seconds * self._speed
-        if size > self.room * (HELD if kind else 1) or not (cheap or signals.pending()) or not (name := scope.file(kind, number)):
+        room = self.room * (HELD if kind else 1)
+        if size > room or not (cheap or signals.pending()) or not (name := scope.file(kind, number)):
             return False
         begun = time.monotonic()
         self.folder.keep(name, self._archive, value if kind == "" else (value, ()), {"stage": scope.name})

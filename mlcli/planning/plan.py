@@ -142,21 +142,26 @@ def fit_steps(method: Method, data: Input, compute: Compute, measure: float | No
 def with_offers(steps: Sequence[Step], method: Method, data: Input, compute: Compute) -> list[Step]:
     """Return the steps of a fit, where a long exact search for neighbors says what an approximate one would take."""
     neighbors = getattr(method, "neighbors", None)
-    if not isinstance(neighbors, NeighborOptions) or neighbors.search != "exact" or neighbors.count is None or (
-            not isinstance(data, Features)):
+    if not isinstance(data, Features):
         return [*steps]
-    count = min(neighbors.count, len(data.values) - 1)
-    return [with_offer(step, count, data, compute) if step.stage == "neighbors" else step for step in steps]
+    if getattr(method, "search", "") == "exact":
+        other: Any = method.replace(search="approximate")
+        count, option = min(other.searched(data), len(data.values) - 1), "method.search"
+    elif isinstance(neighbors, NeighborOptions) and neighbors.search == "exact" and neighbors.count is not None:
+        count, option = min(neighbors.count, len(data.values) - 1), "method.neighbors.search"
+    else:
+        return [*steps]
+    return [with_offer(step, count, option, data, compute) if step.stage == "neighbors" else step for step in steps]
 
 
-def with_offer(step: Step, count: int, data: Features, compute: Compute) -> Step:
+def with_offer(step: Step, count: int, option: str, data: Features, compute: Compute) -> Step:
     """Return the step of an exact search, with the seconds of an approximate one where it takes over an hour."""
     metric = metric_of(data)
     if step.seconds <= HOUR or not (metric.plain or metric.embeds):
         return step
     other = ApproximateNearest(count).step(data, compute).seconds
     return step if other >= step.seconds else replace(
-        step, how=f"{step.how}; method.neighbors.search=approximate takes about {duration(other)}")
+        step, how=f"{step.how}; {option}=approximate takes about {duration(other)}")
 
 
 def steps_before_fit(config: RunConfig, start: Start, ahead: Sequence[Step]) -> list[Step]:

@@ -207,7 +207,7 @@ class Laplacian(Estimator):
 
 class TSNE(Estimator):
     def __init__(self, *, metric: str | Mapping[str, Any] = 'euclidean', metric_p: float | None = None,
-                 perplexity: float | Sequence[float] | None = None,
+                 perplexity: float | Sequence[float] | None = None, search: Literal['exact', 'approximate'] = 'exact',
                  start: Literal['pca', 'laplacian', 'random'] | ArrayLike | None = None, dof: float = 1.0,
                  descent_early_exaggeration: float = 12.0, descent_early_steps: int = 250,
                  descent_exaggeration: float = 1.0, descent_steps: int = 500, descent_rate: float | None = None,

@@ -261,6 +261,14 @@ def test_what_is_not_worth_it_is_not_kept(every: float, speed: float, room: floa
 
 
 @pytest.mark.usefixtures("eager")
+@pytest.mark.parametrize(("share", "kept"), [(0.3, True), (0.2, False)])
+def test_a_checkpoint_may_be_larger_than_a_result(share: float, kept: bool, tmp_path: Path) -> None:
+    size = resume.size_of(checkpoint(100))
+    offered(resuming(tmp_path, room=share * size), checkpoint(100))
+    assert bool(list(tmp_path.iterdir())) == kept
+
+
+@pytest.mark.usefixtures("eager")
 def test_the_result_of_a_stage_is_taken_with_its_notes(tmp_path: Path) -> None:
     notes: list[list[Note]] = []
 

@@ -117,12 +117,8 @@ class ApproximateNearest(Nearest):
         Raises GeometryError where all points are equal, and ConfigError for a metric that does not embed as Euclidean.
         """
         require_apart(data)
-        metric = _search_metric(data)
-        if metric is None or not (metric.plain or metric.embeds):
-            said = "dissimilarities are" if metric is None else f"{metric.name} distances are"
-            raise ConfigError("APPROXIMATE", f"neighbors cannot be searched approximately: {said} not Euclidean "
-                              "distances", where="method.neighbors.search", hint="leave it out: the search is exact")
-        return search_neighbors(data.values, metric, self)
+        require_euclidean(data, "method.neighbors.search")
+        return search_neighbors(data.values, metric_of(data), self)
 
     def search(self, values: Array, metric: RowMetric | None) -> Lists:
         """Return about the nearest neighbors among (n, d) points under a metric."""
@@ -208,6 +204,17 @@ def require_apart(data: Spatial) -> None:
                             hint="check that the right columns were read")
 
 
+def require_euclidean(data: Spatial, where: str) -> None:
+    """Raise ConfigError for an option, at `where`, of an approximate search by a metric that does not embed as
+    Euclidean.
+    """
+    metric = _search_metric(data)
+    if metric is None or not (metric.plain or metric.embeds):
+        said = "dissimilarities are" if metric is None else f"{metric.name} distances are"
+        raise ConfigError("APPROXIMATE", f"neighbors cannot be searched approximately: {said} not Euclidean "
+                          "distances", where=where, hint="leave it out: the search is exact")
+
+
 def nearest_lists(data: Spatial, count: int) -> Lists:
     """Return the `count` nearest other points of every point, by features or by dissimilarities.
 
@@ -262,6 +269,11 @@ SEARCH = ("How neighbors are searched for: `approximate` finds most of them, in 
           "measures how many.")
 
 
+def nearest_by(search: Literal["exact", "approximate"], count: int) -> Nearest:
+    """Return the rule of the nearest `count` by one way to search for them."""
+    return Nearest(count) if search == "exact" else ApproximateNearest(count)
+
+
 class NeighborOptions(Options):
     """The base of options with a number of neighbors."""
 
@@ -271,7 +283,7 @@ class NeighborOptions(Options):
 
     def nearest_few(self, count: int) -> Nearest:
         """Return the rule of the nearest `count`, as they are to be searched for."""
-        return Nearest(count) if self.search == "exact" else ApproximateNearest(count)
+        return nearest_by(self.search, count)
 
     def resolved(self, size: int) -> Self:
         """Return the options with a default count clipped to n - 1; raises ConfigError for an explicit one over it.

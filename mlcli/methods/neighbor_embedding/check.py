@@ -11,6 +11,7 @@ from mlcli.base.values.check import EPS, Check, count, later, ratio, skipped
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import AffinityGraph, Dissimilarities, Features, Joined, Labeled, WeightedGraph
 from mlcli.base.values.missing import is_missing
+from mlcli.base.values.products import Name
 from mlcli.base.values.scaling import Unit
 from mlcli.certify.graph import adjacency, recall_check
 from mlcli.certify.subject import Subject, max_abs
@@ -47,10 +48,11 @@ TRUE_ROWS = 10_000  # up to which the stated divergence is by all pairs
 
 
 def divergence_checks(data: Joined, model: Model, perplexities: Sequence[float], dof: float, *, full: bool,
-                      anchors: Anchors | None = None) -> list[Check]:
+                      anchors: Anchors | None = None, exact: bool = True) -> list[Check]:
     """Check a layout: its axes, options, the perplexity of each point's affinities, divergence and slope as stated.
 
-    With anchors at former places, axes are as they were, and the slope has that of the penalty.
+    With anchors at former places, axes are as they were, and the slope has that of the penalty. Unless neighbors are
+    `exact`, what follows from the nearest is not checked.
     """
     similarity: Any = model.projector.similarity  # type: ignore[union-attr]
     points, size = np.asarray(model.embedding), len(data.values)
@@ -62,6 +64,9 @@ def divergence_checks(data: Joined, model: Model, perplexities: Sequence[float],
     checks.append(count("options", sum(wrong), "degrees of freedom and perplexities as asked for"))
     if any(wrong):
         return checks
+    if not exact:
+        return [*checks, *(skipped(name, "neighbors were searched for approximately") for name in (
+            "perplexity", "divergence", "slope"))]
     rows = np.arange(size) if full or size <= ALL_ROWS else np.linspace(0, size - 1, SOME_ROWS).astype(np.int64)
     checks.append(skipped("perplexity", "the affinities are given") if given else perplexity_check(
         data, similarity.precisions, perplexities, rows))
@@ -283,9 +288,9 @@ def sampled_checks(method: Any, data: Joined, model: Model, full: bool) -> list[
             *_seed_checks(method, data, model, full)]
 
 
-def listed_recall_check(subject: Subject, count: int) -> Check:
-    """Check the recall of an approximate search by the graph of neighbors, where the model has it."""
-    made = subject.model.products.get("graph")
+def listed_recall_check(subject: Subject, count: int, name: Name = "graph") -> Check:
+    """Check the recall of an approximate search by a matrix of neighbors, where the model has it."""
+    made = subject.model.products.get(name)
     if made is None:
         return skipped("neighbors", "the graph was not kept: the run's own certificate checked it")
     return recall_check(subject, adjacency(subject, made.starts, made.indices), count)  # type: ignore[union-attr]

@@ -6,6 +6,7 @@ of using t-SNE for single-cell transcriptomics", 2019.
 """
 
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import AffinityGraph, Dissimilarities, Features, Joined, Spatial, WeightedGraph
 from mlcli.core.arithmetic import dot, exponential, logarithm
 from mlcli.core.graph.graph import undirected
-from mlcli.core.graph.neighbors import Nearest
+from mlcli.core.graph.neighbors import nearest_by
 from mlcli.core.graph.pieces import first_ids
 from mlcli.core.graph.search import Lists
 from mlcli.core.layouts.pairs import SAME, alike
@@ -223,11 +224,14 @@ def joint_affinities(data: Joined, lists: Lists, perplexities: tuple[float, ...]
     return calibrate(lists, perplexities)
 
 
-def affinity_lists(data: Joined, perplexities: tuple[float, ...]) -> Lists:
+Search = Literal["exact", "approximate"]
+
+
+def affinity_lists(data: Joined, perplexities: tuple[float, ...], search: Search = "exact") -> Lists:
     """Return the neighbors that affinities are of: the nearest, or the ends of a graph's edges."""
     if isinstance(data, WeightedGraph):
         return Lists(data.starts, data.indices, data.weights)
-    return Nearest(reach(perplexities)).lists(data)
+    return nearest_by(search, reach(perplexities)).lists(data)
 
 
 def require_lengths(data: Spatial, lists: Lists) -> None:
@@ -270,13 +274,14 @@ def groups_of(data: Joined, lists: Lists) -> Indices | None:
         return equal_groups(lists, data.values if isinstance(data, Dissimilarities) else None)
 
 
-def affinity_steps(data: Joined, perplexities: tuple[float, ...], compute: Compute) -> list[Step]:
+def affinity_steps(data: Joined, perplexities: tuple[float, ...], compute: Compute,
+                   search: Search = "exact") -> list[Step]:
     """Return the steps of neighbors and of their affinities."""
     if isinstance(data, WeightedGraph):
         entries, searching = len(data.indices), []
     else:
         entries = len(data.values) * reach(perplexities)
-        searching = [Nearest(reach(perplexities)).step(data, compute)]
+        searching = [nearest_by(search, reach(perplexities)).step(data, compute)]
     trials = 0 if isinstance(data, AffinityGraph) else TRIALS * len(perplexities)
     seconds = (trials * rates().bent / compute.thread_count() + rates().neighbor + 4 * pass_cost(1) * 8) * entries
     return [*searching, Step("weights", f"of {entries:,} neighbors" if searching else f"of {entries:,} edges", seconds,

@@ -26,7 +26,7 @@ from mlcli.base.stored import result
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import Check
 from mlcli.base.values.compute import Compute
-from mlcli.base.values.inputs import AffinityGraph, Features, Input, Joined, Spatial, WeightedGraph
+from mlcli.base.values.inputs import AffinityGraph, Dissimilarities, Features, Input, Joined, Spatial, WeightedGraph
 from mlcli.base.values.options import Options, option
 from mlcli.base.values.products import Name, Sparse
 from mlcli.base.values.quantity import Quantity
@@ -34,7 +34,9 @@ from mlcli.certify.subject import Subject
 from mlcli.core.arithmetic import length, logarithm, normal_numbers
 from mlcli.core.centering import uncentered
 from mlcli.core.eigen.options import Axes, first_columns
+from mlcli.core.graph.approximate import searches_all
 from mlcli.core.graph.graph import Graph
+from mlcli.core.graph.neighbors import SEARCH, require_euclidean
 from mlcli.core.iterate import Iterated, follow_schedule
 from mlcli.core.layouts.anchors import Anchors, Springs
 from mlcli.core.layouts.first_coordinates import classical_start, eigenmap_start, leading_step, principal_start
@@ -48,7 +50,7 @@ from mlcli.core.similarities.projector import Projector
 from mlcli.errors import ConfigError, NumericalError
 from mlcli.methods.layouts import NeighborEmbedding, principal
 from mlcli.methods.neighbor_embedding.added_points import AddedRows, add_by_affinity, added_neighbor_steps
-from mlcli.methods.neighbor_embedding.check import added_divergence_checks, divergence_checks
+from mlcli.methods.neighbor_embedding.check import added_divergence_checks, divergence_checks, listed_recall_check
 from mlcli.methods.neighbor_embedding.new_points import Calibrated, Entering
 from mlcli.methods.neighbor_embedding.perplexity import (
     BOTH_WAYS,
@@ -314,11 +316,13 @@ class TSNE(NeighborEmbedding):
                                             dof=0.7, descent=SHORT),
         variant("random", "permutation", start="random", descent=SHORT))
     takes_anchors: ClassVar = True
+    later: ClassVar = ("search",)
     axis: ClassVar = "t-SNE"
     name: Literal["tsne"] = "tsne"
     metric: AnyMetric = EUCLIDEAN
     perplexity: Perplexity | Annotated[tuple[Perplexity, ...], Strict(False), Field(min_length=1)] = option(
         30.0, "About the number of neighbors that count, below (n - 1) / 3; or several such numbers.", adapts=True)
+    search: Literal["exact", "approximate"] = option("exact", SEARCH)
     start: Start = option("pca", "First coordinates: principal components (pca), eigenmaps of the affinities "
                           "(laplacian), or random ones.", adapts=True)
     dof: float = option(1.0, "Degrees of freedom of Student's t-distribution; fewer split groups further.", gt=0)
@@ -335,8 +339,12 @@ class TSNE(NeighborEmbedding):
         return ("weights",)
 
     def require(self, data: Input) -> None:
-        """Raise ConfigError for more axes than repulsion is computed for."""
+        """Raise ConfigError for more axes than repulsion is computed for, and for a search that the metric does not
+        allow.
+        """
         super().require(data)
+        if self.search == "approximate" and isinstance(data, Features | Dissimilarities):
+            require_euclidean(data, "method.search")
         if self.axes.count > MOST_AXES:
             raise ConfigError("COMPONENTS", f"{self.axes.count} axes were requested, but {self.name} has at most "
                               f"{MOST_AXES}", where="method.axes.components", hint=f"ask for at most {MOST_AXES}")
@@ -344,6 +352,8 @@ class TSNE(NeighborEmbedding):
     def resolved_stages(self, data: Any) -> dict[str, Any]:
         """Return perplexity and start for the data; raises ConfigError for chosen ones that it does not allow."""
         require_points(data)
+        if isinstance(data, WeightedGraph):
+            self.refuse_unused("the graph is given", "search")
         return {**self.start_for(data), **self.perplexity_for(data)}
 
     def start_for(self, data: Joined) -> dict[str, Any]:
@@ -375,6 +385,10 @@ class TSNE(NeighborEmbedding):
              perplexity=most)
         return {"perplexity": most}
 
+    def searched(self, data: Input) -> int:
+        """Return how many neighbors of each point an approximate search looks for; 0 where the search is exact."""
+        return reach(self.perplexities) if self.search == "approximate" and isinstance(data, Features) else 0
+
     def limit(self, data: Input) -> int:
         """Return the largest number of axes: three, as repulsion is computed for no more."""
         return MOST_AXES
@@ -398,7 +412,7 @@ class TSNE(NeighborEmbedding):
 
     def affinities(self, data: Joined) -> tuple[JointAffinities, Indices | None]:
         """Return the joint affinities, and the groups of equal points (n), from one search of neighbors."""
-        lists = affinity_lists(data, self.perplexities)
+        lists = affinity_lists(data, self.perplexities, self.search)
         return joint_affinities(data, lists, self.perplexities), groups_of(data, lists)
 
     @staticmethod
@@ -482,7 +496,12 @@ class TSNE(NeighborEmbedding):
     def checks(self, subject: Subject) -> Iterator[Check]:
         """Check principal axes, the perplexity of affinities, and divergence and slope by sums of another library."""
         yield from super().checks(subject)
-        yield from divergence_checks(subject.data, subject.model, self.perplexities, self.dof, full=subject.plan.full)
+        count = self.searched(subject.data)
+        approximate = bool(count) and not searches_all(subject.data.values.shape, count)
+        if approximate:
+            yield listed_recall_check(subject, count, "weights")
+        yield from divergence_checks(subject.data, subject.model, self.perplexities, self.dof, full=subject.plan.full,
+                                     exact=not approximate)
 
 
 @frozen
@@ -506,7 +525,7 @@ class TSNEComposition(Composition[Model]):
 
     @affinities.cost
     def _(self) -> list[Step]:
-        return affinity_steps(self.data, self.method.perplexities, self.compute)
+        return affinity_steps(self.data, self.method.perplexities, self.compute, self.method.search)
 
     @property
     def entries(self) -> float:

@@ -447,14 +447,16 @@ def test_a_refusal_names_the_limit_as_it_was_written(mlcli: Caller, arguments: t
     assert "--memory-limit" not in refused.err
 
 
-def test_a_long_exact_search_names_the_approximate_one(monkeypatch: pytest.MonkeyPatch, mlcli: Caller) -> None:
+@pytest.mark.parametrize(("method", "option"), [("umap", "method.neighbors.search"), ("tsne", "method.search")])
+def test_a_long_exact_search_names_the_approximate_one(method: str, option: str, monkeypatch: pytest.MonkeyPatch,
+                                                       mlcli: Caller) -> None:
     np.save("points.npy", np.random.default_rng(0).standard_normal((300, 20)))
-    search = ("--method", "umap", "--set", "method.neighbors.count=5")
+    search = ("--method", method)
     assert "approximate" not in mlcli("plan", "points.npy", *search).out
     monkeypatch.setattr(planning, "HOUR", 0.0)
     monkeypatch.setattr(ApproximateNearest, "step", lambda self, data, compute: Step("neighbors", "", 1e-9, 0.0))
-    assert "method.neighbors.search=approximate takes about 1e-09 s" in mlcli("plan", "points.npy", *search).out
-    asked = (*search, "--set", "method.neighbors.search=approximate")
+    assert f"{option}=approximate takes about 1e-09 s" in mlcli("plan", "points.npy", *search).out
+    asked = (*search, "--set", f"{option}=approximate")
     assert "takes about 1e-09 s" not in mlcli("plan", "points.npy", *asked).out
     other = (*search, "--set", "method.metric=cityblock")
     assert "approximate" not in mlcli("plan", "points.npy", *other).out

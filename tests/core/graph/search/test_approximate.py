@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from mlcli import native
 from mlcli.base.context import set_context
@@ -15,6 +16,7 @@ from mlcli.core.graph.search import nearest
 from mlcli.core.metrics.angles import Cosine
 from mlcli.core.metrics.minkowski import Cityblock
 from mlcli.errors import ConfigError
+from mlcli.methods.neighbor_embedding.tsne import TSNE
 from tests.checkpoints import in_parts
 from tests.native.support import choose, levels, needs_native
 from tests.wording import Wording
@@ -118,6 +120,28 @@ def test_a_metric_that_embeds_is_ordered_by_its_own_lengths() -> None:
     same = lists.indices == exact.indices
     assert same.mean() > 0.9
     assert np.array_equal(lists.lengths[same], exact.lengths[same])
+
+
+@needs_native
+@pytest.mark.medium
+def test_tsne_has_the_affinities_of_an_approximate_search_and_states_its_recall() -> None:
+    points = roll(1200)
+    data, heard = Features(points, [str(i) for i in range(len(points))]), Notes()
+    with listening(heard):
+        found = TSNE(perplexity=5.0, search="approximate").affinities(data)[0]
+    noted = next(note for note in heard.found if note.code == "N-RECALL").facts
+    joined = sparse.csr_array((np.ones(len(found.indices)), found.indices, found.starts))
+    nearest_ones = nearest(points, 15).matrix(len(points))
+    assert joined.multiply(nearest_ones).sum() / nearest_ones.sum() >= noted["low"] > 0.9
+
+
+def test_tsne_refuses_an_approximate_search_that_cannot_be(wording: Wording) -> None:
+    points, ids = roll(30), [str(i) for i in range(30)]
+    square = np.abs(points[:, :1] - points[:, :1].T)
+    for data in (Features(points, ids, metric=Cityblock()), Dissimilarities(square, ids)):
+        with wording.raises(ConfigError, "APPROXIMATE") as caught:
+            TSNE(search="approximate").require(data)
+        assert caught.value.where == "method.search"
 
 
 def test_other_metrics_and_dissimilarities_are_refused(wording: Wording) -> None:
