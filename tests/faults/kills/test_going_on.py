@@ -158,12 +158,13 @@ def test_a_killed_search_for_neighbors_goes_on_with_the_next_block() -> None:
     np.save("data.npy", np.random.default_rng(0).standard_normal((8_400, 20)))
     search = ["embed", "data.npy", "-q", "-m", "laplacian", "-k", "8", "--threads", "1", "--outputs", "embedding",
               "--set", "method.eigensolve.solver=filter"]
-    assert ended(forked("0", *search, "-o", "whole", script=KEEPING[-1])) == (0, "")
+    assert ended(forked("0", *search, "-o", "out", script=KEEPING[-1])) == (0, "")
+    Path("out").rename("whole")
     child = keeping(0.2, *search, "-o", "out")
-    after_steps(child, 3)
+    while not any(path.name.startswith("neighbors-at-") for path in Path().glob(".out.*.claim/*.stage")):
+        after_steps(child, 1)
     child.kill()
     assert ended(child)[0] == -signal.SIGKILL
-    assert any(path.name.startswith("neighbors-at-") for path in Path().glob(".out.*.claim/*.stage"))
     assert ended(forked("0", *search, "-o", "out", script=KEEPING[-1])) == (0, "")
     assert files("out") == files("whole")
     assert json.loads(Path("out/run.json").read_text())["resumed"]["neighbors"] == 1

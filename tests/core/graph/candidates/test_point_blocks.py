@@ -163,3 +163,14 @@ def test_blocks_of_other_shapes_are_refused() -> None:
     found._halves = found._halves[:-1]
     with pytest.raises(ValueError):
         found.search()
+
+
+@pytest.mark.parametrize("rows", [pytest.param(20_000, marks=pytest.mark.medium),
+                                  pytest.param(200_000, marks=pytest.mark.slow)])
+def test_one_and_two_threads_find_the_same_bytes(rows: int) -> None:
+    points, found = groups(rows, 20, apart=1), []
+    for threads in (1, 2):
+        with limit_threads(threads):
+            lists = nearest(points, 9)
+        found.append(bits_of((lists.indices, lists.lengths)))
+    assert found[0] == found[1]
