@@ -187,6 +187,7 @@ class Model:
     fit: Mapping[str, Any] = field(default_factory=dict)  # figures of the fit: quantities, and plain values
     objective: Quantity | None = None  # after each iteration, of an iterative method
     entropy: Array | None = None  # of the powers of a random walk, in nats
+    information: Mapping[str, Array] | None = None  # the curve of a bottleneck by column, for rising β, in nats
     curves: Mapping[str, Quantity] = field(default_factory=dict)  # further curves of the iterations, by name
     loadings: Loadings | None = None
     # of methods of several views: projectors of the second and further ones, and where coordinates follow from several

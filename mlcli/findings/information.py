@@ -11,35 +11,27 @@ if TYPE_CHECKING:
     from mlcli.findings.frame.result import Result
     from mlcli.report.drawing.html import Part
 
-TABLE = File("information.csv", Columns(("beta", "axes", "kept", "relevant"), counts=("axes",)))
+TABLE = File("information.csv", Columns(("beta", "kept", "relevant"), counts=("axes", "clusters")))
 ENTROPY = File("entropy.csv", Columns(("power", "entropy"), counts=("power",)))
-FIGURE = "relevant_information"  # in the figures of a fit that has such a curve
 
 
 class InformationFinding(Finding["CsvColumns"]):
-    """The information curve of the Gaussian bottleneck, or the von Neumann entropy of powers of a walk, in nats."""
+    """The information curve of a bottleneck, or the von Neumann entropy of powers of a walk, in nats."""
 
     name = "information"
     files = (TABLE, ENTROPY)
     either = True
 
     def compute(self, result: "Result", known: Mapping[str, Any]) -> "CsvColumns | None":
-        """Return I(T; X) and I(T; Y) by rising β, with the number of open axes; or the entropy by the power."""
-        fit, entropy = result.model.fit, result.model.entropy
+        """Return I(T; X) and I(T; Y) by rising β, with the number of axes or clusters; or the entropy by the power."""
+        from mlcli.findings.frame.finished_run import CsvColumns
+
+        curve, entropy = result.model.information, result.model.entropy
         if entropy is not None:
             import numpy as np
 
-            from mlcli.findings.frame.finished_run import CsvColumns
-
             return CsvColumns({"power": np.arange(1.0, len(entropy) + 1), "entropy": entropy})
-        if FIGURE not in fit:
-            return None
-        from mlcli.findings.frame.finished_run import CsvColumns
-        from mlcli.methods.views.gib import UNRELATED, information_curve
-
-        correlations = result.model.ranks.solved
-        related = correlations[correlations > UNRELATED]
-        return CsvColumns(dict(information_curve(related, float(fit["beta"])))) if len(related) else None
+        return None if curve is None else CsvColumns(dict(curve))
 
     def write(self, value: "CsvColumns", folder: Path, result: "Result") -> None:
         """Write information.csv, or entropy.csv."""
@@ -66,8 +58,10 @@ class InformationFinding(Finding["CsvColumns"]):
         kept, relevant = value.numbers("kept"), value.numbers("relevant")
         if not kept:
             return []
-        drawn = curve("Information about the second view, by that kept of the first", "I(T; X), nats", "I(T; Y), nats",
+        counts = "clusters" in value.columns
+        about, of = ("the columns", "the rows") if counts else ("the second view", "the first")
+        drawn = curve(f"Information about {about}, by that kept of {of}", "I(T; X), nats", "I(T; Y), nats",
                       kept, {"relevant": relevant})
-        said = ("In nats, by rising β (information.csv). The slope at a point is 1/β; the curve ends at all that the "
-                "first view tells of the second.")
+        said = ("In nats, by rising β (information.csv). The slope at a point is 1/β; the curve ends at all that " + (
+            "so many clusters tell of the columns." if counts else "the first view tells of the second."))
         return [(Place.RESULT, section("Information curve", sentence(said, "soft"), figure(drawn)))]

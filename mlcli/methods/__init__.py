@@ -43,6 +43,7 @@ NAMES = {  # the module below this package and the class of each, and other name
     "statis": ("tables.statis:STATIS", ("compromise",)),
     "cca": ("views.cca:CCA", ("canonical-correlation",)),
     "ibfa": ("views.ibfa:IBFA", ("inter-battery",)),
+    "ib": ("views.ib:IB", ("discrete-information-bottleneck", "iterative-information-bottleneck")),
     "gib": ("views.gib:GIB", ("gaussian-information-bottleneck", "information-bottleneck")),
     "sfa": ("discriminant.sfa:SFA", ("slow-feature-analysis",)),
     "lgssm": ("processes.lgssm:LGSSM", ("state-space", "kalman", "lds")),

@@ -87,6 +87,7 @@ TAGS: Mapping[str, tuple[str, ...]] = {  # by the module below mlcli
     "methods.processes.process": ("rbf", "linear-term", "bias-term", "covariance", "gaussian-process"),
     "methods.tables.blocks": ("blocks", "of-tables"),
     "methods.views.bilinear": ("style-projector",),
+    "methods.views.ib": ("soft-assignments",),
     "rundir.onto": ("map-rows",),
     "rundir.model": ("reduction",),
 }

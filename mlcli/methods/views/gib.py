@@ -178,6 +178,7 @@ class GIB(TwoViewMethod):
                                          Affine(means, (loadings[0].T * (lengths > 0)) / longer)),
                      fit={"beta": beta, "critical_betas": critical_betas(related).tolist(),
                           "kept_information": kept, "relevant_information": relevant},
+                     information=information_curve(related, beta) if len(related) else None,
                      loadings=Loadings(np.hstack(loadings).T, (*data.columns, *data.view.columns)))
 
     def openings(self, correlations: Array) -> tuple[float, int]:
