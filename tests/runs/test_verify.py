@@ -320,7 +320,7 @@ WITH_LOADINGS: dict[str, tuple[dict[str, Any], Any, dict[str, Any]]] = {
     "pca of a covariance": (PCA, np.cov(POINTS.T), COVARIANCE), "ca": ({"name": "ca"}, np.abs(POINTS), {}),
     "nmf": ({"name": "nmf"}, np.abs(POINTS), {}), "lpp": ({"name": "lpp"}, POINTS, {}),
     "cca": ({"name": "cca"}, POINTS, VIEWED), "ibfa": ({"name": "ibfa", "axes": {"components": 1}}, POINTS, VIEWED),
-    "gib": ({"name": "gib"}, POINTS, VIEWED)}
+    "gib": ({"name": "gib"}, POINTS, VIEWED), "ib": ({"name": "ib"}, np.abs(POINTS), {})}
 
 
 @pytest.mark.parametrize("kind", ["short", "long", "empty"])

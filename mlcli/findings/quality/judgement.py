@@ -142,9 +142,20 @@ def distortion(summary: Summary) -> Judgement | None:
     return Judgement("distortion", f"{least} to {most}", f"squared distances are multiplied by {least} to {most}")
 
 
+def information(summary: Summary) -> Judgement | None:
+    """Return the share of what rows tell of columns that clusters tell as well."""
+    found = summary.get("fit") or {}
+    kept, whole, number = (found.get(name) for name in ("relevant_information", "total_information", "clusters"))
+    if kept is None or not whole:
+        return None
+    tell = "1 cluster tells" if number == 1 else f"{number} clusters tell"
+    return Judgement("information", percent(kept / whole), f"{tell} {percent(kept / whole)} of what rows tell of "
+                     f"columns, {kept:.4g} of {whole:.4g} nats")
+
+
 MEASURES: Mapping[str, Callable[[Summary], Judgement | None]] = {
     "variance": partial(share, of="variance"), "inertia": partial(share, of="inertia"), "neighbors": neighbors,
     "residual_variance": residual_variance, "stress": stress, "fit": fit, "explained": explained, "classes": classes,
     "correlations": partial(leading, singular="canonical correlation", plural="canonical correlations"),
     "slowness": partial(leading, singular="slowness", plural="slownesses", note=" (0: constant in time, 2: noise)"),
-    "reconstruction": reconstruction, "distortion": distortion}
+    "reconstruction": reconstruction, "distortion": distortion, "information": information}

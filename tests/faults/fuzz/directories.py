@@ -46,7 +46,7 @@ RUNS = {  # the arguments of `embed`: a file of samples, which also holds new po
     "ltsa": ("us_arrests.csv", "-m", "ltsa", "-k", "8"), "mlle": ("us_arrests.csv", "-m", "mlle", "-k", "8"),
     "lpp": ("us_arrests.csv", "-m", "lpp", "-k", "6"), "lltsa": ("us_arrests.csv", "-m", "lltsa", "-k", "8"),
     "nmf": ("us_arrests.csv", "-m", "nmf"), "random": ("us_arrests.csv", "-m", "random"),
-    "ca": ("hair_eye.csv", "-m", "ca"), "mca": ("students.csv", "-m", "mca"),
+    "ib": ("hair_eye.csv", "-m", "ib"), "ca": ("hair_eye.csv", "-m", "ca"), "mca": ("students.csv", "-m", "mca"),
     "mfa": ("iris.csv", "-m", "mfa", "--contributions", "--groups", "sepal=Sepal.Length:Sepal.Width", "--groups",
             "rest=Petal.Length:Species"), "famd": ("iris.csv", "-m", "famd"),
     "statis": ("us_arrests.csv", "-m", "statis", "--groups", "first=Murder,Assault", "--groups",

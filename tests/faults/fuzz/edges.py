@@ -36,7 +36,7 @@ class Edge:
         found: dict[str, Any] = {"input": {"path": "points.npy"}, "method": {TAG: method}}
         if method == "lda":
             found = {"input": {"path": "classes.csv", "label_columns": ["k"]}, "method": {TAG: method, "label": "k"}}
-        if method in ("nmf", "ca", "mca"):
+        if method in ("nmf", "ca", "mca", "ib"):
             found["input"]["path"] = "counts.npy"
         if method == "bilinear":
             found["input"] = {"path": "classes.csv", "label_columns": ["s", "k"]}
