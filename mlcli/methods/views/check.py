@@ -130,10 +130,11 @@ def bottleneck_checks(data: TwoViews, model: Model, related: Array, asked: float
                   "I(T; X) and I(T; Y) by determinants of covariances of the coordinates")]
 
 
-def count_bottleneck_checks(points: Array, model: Model, asked: float | None) -> list[Check]:
+def count_bottleneck_checks(points: Array, model: Model, asked: float | None, tolerance: float) -> list[Check]:
     """Check the clusters of counts (n x d) against coordinates p(t | x): both sides of the equations, and all figures.
 
-    Informations are differences of entropies here. `asked` is the β that was chosen.
+    Informations are differences of entropies here. `asked` is the β that was chosen, `tolerance` the change of p(t | x)
+    at which the iteration ended.
     """
     stated, chances = model.fit, model.embedding
     beta, axes = float(stated["beta"]), chances.shape[1]
@@ -153,7 +154,6 @@ def count_bottleneck_checks(points: Array, model: Model, asked: float | None) ->
     total = lengths["x"] + lengths["y"] - lengths["xy"]
     figures = {"kept_information": kept, "relevant_information": relevant, "total_information": total,
                "entropy": lengths["t"]}
-    wrong = STILL if stated["converged"] else np.inf
     checks = [
         count("signs", int(np.sum(chances < 0)), "probabilities below zero"),
         ratio("sums", max_abs(chances.sum(axis=1) - 1), 8 * EPS * max(axes, 10), "probabilities of a row add up to one"),
@@ -166,6 +166,7 @@ def count_bottleneck_checks(points: Array, model: Model, asked: float | None) ->
         apart = max_abs(masses - shares)
         if loadings is not None:
             apart = max(apart, max_abs(((profiles - loadings.T) * masses[:, None])))
+        wrong = tolerance + sized * (1 + beta) * float(np.abs(np.log(np.maximum(profiles, TINY))).max())
         exponents = np.full(chances.shape, -np.inf)
         own = joint_counts / weights[:, None]
         for place in np.flatnonzero(rows_of_t).tolist():
@@ -177,15 +178,12 @@ def count_bottleneck_checks(points: Array, model: Model, asked: float | None) ->
                    ratio("fixed point", max_abs(again - chances), wrong, "p(t | x) follows from p(t), p(y | t) and β")]
     gap = max(abs(value - float(stated[name])) for name, value in figures.items())
     size = 1 + max(lengths.values())
-    checks += [ratio("information", gap, STILL if stated["converged"] else ROUGH, "I(T; X), I(T; Y), I(X; Y) and H(T) by "
-                     "entropies, in nats"),
-               ratio("processing", max(relevant - kept, relevant - total, kept - lengths["t"], 0.0), 100 * sized * size,
+    checks += [ratio("information", gap, sized * size, "I(T; X), I(T; Y), I(X; Y) and H(T) by entropies, in nats"),
+               ratio("processing", max(relevant - kept, relevant - total, kept - lengths["t"], 0.0), sized * size,
                      "I(T; Y) is at most I(T; X) and I(X; Y), and I(T; X) at most H(T)")]
     return checks
 
 
-STILL = 1e-6  # by which the sides of the equations of a bottleneck may differ
-ROUGH = 1e-2  # and its figures, where the iteration did not converge
 TINY = float(np.finfo(np.float64).tiny)
 MOST = 10**8  # products of columns of a quick check
 SOLID = 1e-3  # relative rounding up to which a likelihood has a maximum

@@ -385,8 +385,8 @@ class IB(Method):
 
     β rises in steps (`annealing`): where a cluster has become unstable, it splits along its principal axis, and clusters
     that agree are one. Then β falls again, as a cluster may last below the β at which it split off; at every β the better
-    of both is kept. Nothing is random. The first split is at one over the first principal inertia of `ca`. Without
-    `beta`, β is at least twice that at which all clusters are distinct. If fewer are, the others are empty.
+    of both is kept. Nothing is random. The first split is at one over the first principal inertia of `ca`, at
+    the latest. Without `beta`, β is at least twice that at which all clusters are distinct. If fewer are, the others are empty.
 
     The deterministic bottleneck, whose clusters are hard, is the limit of large β of the assignments, but not of the
     objective: that has H(T) in place of I(T; X).
@@ -458,26 +458,29 @@ class IB(Method):
             above = follow_schedule(course.ascend, found, len(course.betas)).state
             found = course.best(above, follow_schedule(course.descend, above, len(course.betas) - 1).state)
         place = self.chosen_place(course.betas, found)
-        clusters, beta = found.at(place), float(course.betas[place])
-        distinct_count = len(clusters.masses)
+        beta, distinct_count = float(course.betas[place]), int(np.sum(found.masses[place] > 0))
         if not independent:
             self.require_split(distinct_count, beta, first)
-        padded = SoftAssignments(found.masses[place], found.profiles[place], beta)
-        coordinates = padded.rows(data.values)
+        placed = SoftAssignments(found.masses[place], found.profiles[place], beta)
+        coordinates = placed.rows(data.values)
+        clusters = Clusters.of(table, coordinates[:, :distinct_count])
         kept, relevant = clusters.information(table, coordinates[:, :distinct_count])
+        shares = np.pad(clusters.masses, (0, count - distinct_count))
         if not found.figures[place, 2]:
             note("W-UNCONVERGED", f"stopped after {self.annealing.limit} iterations at β = {beta:g} without convergence: "
                  "raise method.annealing.limit")
         curve = {"beta": course.betas, "clusters": np.sum(found.masses > 0, axis=1).astype(np.float64),
                  "kept": found.figures[:, 0], "relevant": found.figures[:, 1],
                  "entropy": np.array([entropy(masses) for masses in found.masses])}
+        for name, value in (("kept", kept), ("relevant", relevant), ("entropy", entropy(shares))):
+            curve[name][place] = value
         return Model(embedding=coordinates, information=None if independent else curve,
-                     projector=Projector(padded, uncentered(count), np.eye(count)),
-                     loadings=Loadings(padded.profiles.T, data.columns, power=0),
+                     projector=Projector(placed, uncentered(count), np.eye(count)),
+                     loadings=Loadings(placed.profiles.T, data.columns, power=0),
                      fit={"beta": beta, "first_beta": None if independent else first, "clusters": distinct_count,
                           "kept_information": kept, "relevant_information": relevant,
-                          "total_information": table.information, "entropy": entropy(clusters.masses),
-                          "shares": padded.masses.tolist(), "converged": bool(found.figures[place, 2])})
+                          "total_information": table.information, "entropy": entropy(shares),
+                          "shares": shares.tolist(), "converged": bool(found.figures[place, 2])})
 
     def chosen_place(self, betas: Array, found: Annealed) -> int:
         """Return the place of β in betas (b): the one asked for, or from `BEYOND` times that of all clusters on."""
@@ -501,7 +504,7 @@ class IB(Method):
     def checks(self, subject: Subject) -> Iterator[Check]:
         """Check probabilities, both sides of the equations, the figures by entropies, and their inequalities."""
         yield from super().checks(subject)
-        yield from count_bottleneck_checks(subject.data.values, subject.model, self.beta)
+        yield from count_bottleneck_checks(subject.data.values, subject.model, self.beta, self.annealing.tolerance)
 
 
 def entropy(masses: Array) -> float:

@@ -11,6 +11,7 @@ from mlcli.errors import GeometryError
 from mlcli.methods.views.ib import JointDistribution, first_beta
 from tests.support import features, fit
 
+SYMMETRIC = np.array([[3.0, 1], [1, 3]])
 HAIR = np.array([[68.0, 20, 15, 5], [119, 84, 54, 29], [26, 17, 14, 14], [7, 94, 10, 16]])
 GROUPS = np.repeat([[60.0, 5, 5, 30], [5, 70, 5, 20], [10, 10, 60, 20]], 4, axis=0)
 PLANTED = np.random.default_rng(3).poisson(GROUPS * np.random.default_rng(4).uniform(1, 5, 12)[:, None]).astype(float)
@@ -67,13 +68,19 @@ def test_no_soft_assignment_of_a_refined_grid_is_better(seed: int, times: float)
 
 
 def test_the_first_cluster_splits_at_one_over_the_first_inertia() -> None:
-    inertia = fit("ca", features(HAIR)).spectrum.values[0]
-    model = fit("ib", features(HAIR))
-    assert model.fit["first_beta"] == pytest.approx(1 / inertia, rel=1e-12)
-    assert fit("ib", features(HAIR), beta=1.05 / inertia).fit["clusters"] == 2
+    for points in (HAIR, SYMMETRIC):
+        inertia = fit("ca", features(points), components=1).spectrum.values[0]
+        model = fit("ib", features(points), beta=1.05 / inertia)
+        assert model.fit["first_beta"] == pytest.approx(1 / inertia, rel=1e-12) and model.fit["clusters"] == 2
     with pytest.raises(GeometryError) as caught:
-        fit("ib", features(HAIR), beta=0.9 / inertia)
+        fit("ib", features(SYMMETRIC), beta=0.95 / inertia)
     assert caught.value.code == "E-BETA"
+
+
+def test_two_clusters_may_be_better_below_that() -> None:
+    """There one cluster is a local minimum: two are found on the way down."""
+    beta = 0.95 * first_beta(JointDistribution.of(HAIR))
+    assert own_level(HAIR, beta) < -1e-4
 
 
 def test_clusters_of_single_rows_tell_all_that_rows_tell() -> None:
