@@ -138,38 +138,38 @@ def count_bottleneck_checks(points: Array, model: Model, asked: float | None, to
     """
     stated, chances = model.fit, model.embedding
     beta, axes = float(stated["beta"]), chances.shape[1]
-    joint_counts = points / points.sum()
-    weights, columns = joint_counts.sum(axis=1), joint_counts.sum(axis=0)
-    both = chances.T @ joint_counts  # p(t, y)
+    distribution = points / points.sum()
+    weights, columns = distribution.sum(axis=1), distribution.sum(axis=0)
+    both = chances.T @ distribution  # p(t, y)
     masses = weights @ chances
     shares = np.asarray(stated["shares"], dtype=np.float64)
     loadings = None if model.loadings is None else model.loadings.values
     sized = EPS * max(*points.shape, 10)
-    rows_of_t, held = masses > 0, np.where(masses > 0, masses, 1.0)
+    filled, held = masses > 0, np.where(masses > 0, masses, 1.0)
     profiles = both / held[:, None]
-    lengths = {name: float(-np.sum(part[part > 0] * np.log(part[part > 0]))) for name, part in (
+    entropies = {name: float(-np.sum(part[part > 0] * np.log(part[part > 0]))) for name, part in (
         ("t", masses), ("x", weights), ("y", columns), ("ty", both), ("tx", weights[:, None] * chances),
-        ("xy", joint_counts))}
-    kept, relevant = lengths["t"] + lengths["x"] - lengths["tx"], lengths["t"] + lengths["y"] - lengths["ty"]
-    total = lengths["x"] + lengths["y"] - lengths["xy"]
+        ("xy", distribution))}
+    kept, relevant = entropies["t"] + entropies["x"] - entropies["tx"], entropies["t"] + entropies["y"] - entropies["ty"]
+    total = entropies["x"] + entropies["y"] - entropies["xy"]
     figures = {"kept_information": kept, "relevant_information": relevant, "total_information": total,
-               "entropy": lengths["t"]}
+               "entropy": entropies["t"]}
     checks = [
         count("signs", int(np.sum(chances < 0)), "probabilities below zero"),
-        ratio("sums", max_abs(chances.sum(axis=1) - 1), 8 * EPS * max(axes, 10), "probabilities of a row add up to one"),
+        ratio("sums", max_abs(chances.sum(axis=1) - 1), 8 * EPS * max(axes, 10), "those of a row add up to one"),
         count("beta", int(asked is not None and asked != beta), "another β than the one that was asked for"),
-        count("clusters", int(int(stated["clusters"]) != int(rows_of_t.sum())), "clusters with rows, as stated"),
+        count("clusters", int(int(stated["clusters"]) != int(filled.sum())), "clusters with rows, as stated"),
         ratio("order", float(np.max(np.diff(shares), initial=0.0)), sized, "clusters are in descending order of p(t)")]
     if not stated["converged"]:
         checks.append(skipped("fixed point", "the iteration stopped before it converged"))
     else:
         apart = max_abs(masses - shares)
         if loadings is not None:
-            apart = max(apart, max_abs(((profiles - loadings.T) * masses[:, None])))
+            apart = max(apart, max_abs((profiles - loadings.T) * masses[:, None]))
         wrong = tolerance + sized * (1 + beta) * float(np.abs(np.log(np.maximum(profiles, TINY))).max())
         exponents = np.full(chances.shape, -np.inf)
-        own = joint_counts / weights[:, None]
-        for place in np.flatnonzero(rows_of_t).tolist():
+        own = distribution / weights[:, None]
+        for place in np.flatnonzero(filled).tolist():
             ratios = np.divide(own, np.maximum(profiles[place], TINY), out=np.ones_like(own), where=own > 0)
             exponents[:, place] = np.log(masses[place]) - beta * np.sum(own * np.log(ratios), axis=1)
         again = np.exp(exponents - exponents.max(axis=1, keepdims=True))
@@ -177,9 +177,9 @@ def count_bottleneck_checks(points: Array, model: Model, asked: float | None, to
         checks += [ratio("clusters of rows", apart, wrong, "p(t) and p(t) p(y | t) are sums over the rows"),
                    ratio("fixed point", max_abs(again - chances), wrong, "p(t | x) follows from p(t), p(y | t) and β")]
     gap = max(abs(value - float(stated[name])) for name, value in figures.items())
-    size = 1 + max(lengths.values())
+    size = 1 + max(entropies.values())
     checks += [ratio("information", gap, sized * size, "I(T; X), I(T; Y), I(X; Y) and H(T) by entropies, in nats"),
-               ratio("processing", max(relevant - kept, relevant - total, kept - lengths["t"], 0.0), sized * size,
+               ratio("processing", max(relevant - kept, relevant - total, kept - entropies["t"], 0.0), sized * size,
                      "I(T; Y) is at most I(T; X) and I(X; Y), and I(T; X) at most H(T)")]
     return checks
 

@@ -366,9 +366,9 @@ def require_counts(points: Array, known: Array, ids: Sequence[str] = (), columns
                         "or do not center columns ({prepare.scale=none})", row=row, name=names[row] if names else "")
     if (empty := np.flatnonzero(~known.any(axis=1))).size:
         row = int(empty[0])
-        what = "a row of zeros" if not points[row].any() else "a row of zeros in the columns that have numbers in the fit"
-        raise DataError("ZERO-ROW", f"{what} has no shares of the columns", hint="leave the row out", row=row,
-                        name=names[row] if names else "")
+        where = " in the columns that have numbers in the fit" if points[row].any() else ""
+        raise DataError("ZERO-ROW", f"a row of zeros{where} has no shares of the columns", hint="leave the row out",
+                        row=row, name=names[row] if names else "")
 
 
 class IB(Method):
@@ -383,13 +383,14 @@ class IB(Method):
     information about the column pays. At the minimum p(t | x) ∝ p(t) exp(-β KL(p(y | x) ‖ p(y | t))): a row is in
     clusters whose mean row has the shares that it has. Coordinates are p(t | x), clusters in descending order of p(t).
 
-    β rises in steps (`annealing`): where a cluster has become unstable, it splits along its principal axis, and clusters
-    that agree are one. Then β falls again, as a cluster may last below the β at which it split off; at every β the better
-    of both is kept. Nothing is random. The first split is at one over the first principal inertia of `ca`, at
-    the latest. Without `beta`, β is at least twice that at which all clusters are distinct. If fewer are, the others are empty.
+    β rises in steps (`annealing`): where a cluster has become unstable, it splits along its principal axis, and
+    clusters that agree become one. Then β falls again, as clusters may last below the β at which they split; at every β
+    the better of both is kept. Nothing is random. The first split is at one over the first principal inertia of `ca`,
+    at the latest. Without `beta`, it is twice the β from which on all clusters are distinct, or more; if some never
+    are, it is the last one, and they are empty.
 
-    The deterministic bottleneck, whose clusters are hard, is the limit of large β of the assignments, but not of the
-    objective: that has H(T) in place of I(T; X).
+    The deterministic bottleneck has H(T) in place of I(T; X), which makes clusters hard at every β. Here they become
+    hard as β grows.
 
     New points: New rows are rows of counts in the same columns; p(t | x) follows from the same formula. Counts in
     columns that are zero in the whole fit do not count.
@@ -398,7 +399,8 @@ class IB(Method):
     rising β. `loadings.csv` holds p(y | t), the shares of the columns in each cluster. `fit` in `run.json` has β, the
     first β at which a cluster splits (`first_beta`), these figures at β, I(X; Y), and p(t) (`shares`).
 
-    Source: Tishby, Pereira and Bialek, "The information bottleneck method", 1999; Rose, "Deterministic annealing", 1998.
+    Source: Tishby, Pereira and Bialek, "The information bottleneck method", 1999; Rose, 1998 (annealing); Varadhan and
+    Roland, 2008 (extrapolation).
     """
 
     accepts: ClassVar = (Features,)
@@ -467,8 +469,8 @@ class IB(Method):
         kept, relevant = clusters.information(table, coordinates[:, :distinct_count])
         shares = np.pad(clusters.masses, (0, count - distinct_count))
         if not found.figures[place, 2]:
-            note("W-UNCONVERGED", f"stopped after {self.annealing.limit} iterations at β = {beta:g} without convergence: "
-                 "raise method.annealing.limit")
+            note("W-UNCONVERGED", f"stopped after {self.annealing.limit} iterations at β = {beta:g} without "
+                 "convergence: raise method.annealing.limit")
         curve = {"beta": course.betas, "clusters": np.sum(found.masses > 0, axis=1).astype(np.float64),
                  "kept": found.figures[:, 0], "relevant": found.figures[:, 1],
                  "entropy": np.array([entropy(masses) for masses in found.masses])}

@@ -44,7 +44,7 @@ OWN = {"cca": ("--view", "view.csv"), "ibfa": ("--view", "view.csv"), "mvgplvm":
        "gpdm": ("--set", "method.minimize.limit=9"), "lgssm": ("--set", "method.iterate.limit=9"),
        "gib": ("--view", "view.csv"), "bilinear": ("--label-column", "content"),
        "isomap": ("--set", "method.paths.store=memory"), "sde": ("-k", "9", "--set", "method.constraints=at_most")}
-TABLES = {"bilinear": "amounts.csv", "ca": "amounts.csv", "nmf": "amounts.csv", "ib": "amounts.csv", "mca": "answers.csv"}
+TABLES = {**dict.fromkeys(("bilinear", "ca", "nmf", "ib"), "amounts.csv"), "mca": "answers.csv"}
 
 
 @pytest.mark.parametrize("method", [pytest.param(name, marks=OFTEN.get(name, (pytest.mark.slow,))) for name in METHODS])
