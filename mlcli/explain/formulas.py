@@ -597,6 +597,9 @@ TABLE: Mapping[str, Entry] = {
     "iteration/nmf": Entry(
         "Iteration", "X ≈ W H",
         "The error of the product after each step: W and H are improved in turn, and stay at or above zero."),
+    "iteration/ib": Entry(
+        "Annealing", r"I(T; X) - β I(T; Y), \quad p(t | x) ∝ p(t) e^{-β D}",
+        "The objective at each value of β: first as it rises and clusters split, then as it falls again."),
     "iteration/ica": Entry(
         "Iteration", "J(s)",
         "The negentropy of all components after each step."),
@@ -610,6 +613,9 @@ TABLE: Mapping[str, Entry] = {
     "loadings": Entry(
         "Loadings", "",
         "How each column goes with each axis: the numbers in loadings.csv of a run."),
+    "loadings/ib": Entry(
+        "Clusters", "p(y | t)",
+        "The shares of the columns in each cluster: the numbers in loadings.csv of a run."),
     "loadings/pca": Entry(
         "Loadings", r"L = u \sqrt{λ}",
         "The directions, each as long as the deviation along it (as they are under method.loadings=unit): the numbers "

@@ -150,7 +150,8 @@ def count_bottleneck_checks(points: Array, model: Model, asked: float | None, to
     entropies = {name: float(-np.sum(part[part > 0] * np.log(part[part > 0]))) for name, part in (
         ("t", masses), ("x", weights), ("y", columns), ("ty", both), ("tx", weights[:, None] * chances),
         ("xy", distribution))}
-    kept, relevant = entropies["t"] + entropies["x"] - entropies["tx"], entropies["t"] + entropies["y"] - entropies["ty"]
+    kept = entropies["t"] + entropies["x"] - entropies["tx"]
+    relevant = entropies["t"] + entropies["y"] - entropies["ty"]
     total = entropies["x"] + entropies["y"] - entropies["xy"]
     figures = {"kept_information": kept, "relevant_information": relevant, "total_information": total,
                "entropy": entropies["t"]}
