@@ -160,7 +160,7 @@ def count_bottleneck_checks(points: Array, model: Model, asked: float | None, to
         ratio("sums", max_abs(chances.sum(axis=1) - 1), 8 * EPS * max(axes, 10), "those of a row add up to one"),
         count("beta", int(asked is not None and asked != beta), "another β than the one that was asked for"),
         count("clusters", int(int(stated["clusters"]) != int(filled.sum())), "clusters with rows, as stated"),
-        ratio("order", float(np.max(np.diff(shares), initial=0.0)), sized, "clusters are in descending order of p(t)")]
+        ratio("order", float(np.max(np.diff(shares), initial=0.0)), tolerance + sized, "clusters descend by p(t)")]
     if not stated["converged"]:
         checks.append(skipped("fixed point", "the iteration stopped before it converged"))
     else:

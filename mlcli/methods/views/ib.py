@@ -100,17 +100,17 @@ class Clusters:
 
     @classmethod
     def of(cls, table: JointDistribution, assignments: Array) -> "Clusters":
-        """Return the clusters of assignments p(t | x) (n x k), each of which has rows."""
+        """Return the clusters of assignments p(t | x) (n x k); one without rows has a profile of zeros."""
         shares = table.weights[:, None] * assignments
         masses = shares.sum(axis=0)
-        return cls(masses, (shares.T @ table.profiles) / masses[:, None])
+        return cls(masses, (shares.T @ table.profiles) / np.maximum(masses, TINY)[:, None])
 
     def assign(self, profiles: Array, beta: float) -> Array:
         """Return p(t | x) ∝ p(t) exp(-β KL(p(y | x) ‖ p(y | t))), an (m x k) array, of profiles p(y | x) (m x d).
 
         Σ p(y | x) ln p(y | x), which all clusters share, is left out.
         """
-        exponents = np.log(self.masses) + beta * (profiles @ np.log(np.maximum(self.profiles, TINY)).T)
+        exponents = np.log(np.maximum(self.masses, TINY)) + beta * (profiles @ np.log(np.maximum(self.profiles, TINY)).T)
         exponents -= exponents.max(axis=1, keepdims=True)
         chances: Array = np.exp(exponents)
         chances /= chances.sum(axis=1, keepdims=True)
@@ -134,8 +134,7 @@ def settle(table: JointDistribution, start: Array, beta: float, options: Anneali
 
     Every third step extrapolates (SQUAREM: Varadhan and Roland, 2008), where that does not raise the objective.
     """
-    if start.shape[1] == 1:
-        return start, True
+    start = filled(table, start)
 
     def improve(assignments: Array) -> tuple[Array, float]:
         clusters = Clusters.of(table, assignments)
@@ -152,14 +151,19 @@ def settle(table: JointDistribution, start: Array, beta: float, options: Anneali
         length = max(float(np.linalg.norm(change)) / size, 1.0) if size > 0 else 1.0
         ahead = np.maximum(start + 2 * length * change + length**2 * bend, TINY)
         third, reached = improve(ahead / ahead.sum(axis=1, keepdims=True))
-        start = third if reached <= level else second
-        start = start[:, table.weights @ start > EMPTY]
-        start = start / start.sum(axis=1, keepdims=True)
+        start = filled(table, third if reached <= level else second)
     return start, False
 
 
+def filled(table: JointDistribution, assignments: Array) -> Array:
+    """Return assignments (n x k) to the clusters that have rows."""
+    found = assignments[:, table.weights @ assignments > EMPTY]
+    return np.asarray(found / found.sum(axis=1, keepdims=True))
+
+
 def distinct(table: JointDistribution, assignments: Array) -> Array:
-    """Return assignments (n x k) to clusters that differ: equal ones become one."""
+    """Return assignments (n x k) to clusters that differ and have rows: equal ones become one."""
+    assignments = filled(table, assignments)
     profiles, place = Clusters.of(table, assignments).profiles, 0
     while place < len(profiles):
         equal = np.abs(profiles - profiles[place]).sum(axis=1) < SAME
@@ -180,7 +184,7 @@ def directions(table: JointDistribution, assignments: Array) -> tuple[Array, Arr
     Products with the covariance start from the row that counts most, so that no chance is in it.
     """
     clusters = Clusters.of(table, assignments)
-    inside = table.weights[:, None] * assignments / clusters.masses  # p(x | t)
+    inside = table.weights[:, None] * assignments / clusters.masses  # p(x | t) of clusters that have rows
     roots = np.sqrt(clusters.profiles)
     scales = np.divide(1.0, roots, out=np.zeros_like(roots), where=roots > 0)
     lengths = table.profiles**2 @ (scales**2).T - 1

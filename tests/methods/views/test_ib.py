@@ -83,6 +83,14 @@ def test_clusters_beyond_those_that_differ_are_empty() -> None:
     assert model.fit["clusters"] == 2 and not model.embedding[:, 2:].any() and "W-RANK" in notes.codes
 
 
+def test_a_large_beta_makes_clusters_hard() -> None:
+    for beta in (1e6, 1e12):
+        method, data, model = fitted(beta=beta, axes={"components": 3}, annealing={"steps": 5})
+        assert set(model.embedding.ravel().tolist()) <= {0.0, 1.0} and model.fit["clusters"] == 3
+        assert model.fit["kept_information"] == pytest.approx(model.fit["entropy"], abs=1e-12)
+        assert not failed(method, data, model)
+
+
 def test_without_steps_enough_the_fit_says_so() -> None:
     with Notes() as notes:
         method, data, model = fitted(beta=5.0, annealing={"limit": 1, "steps": 2})
