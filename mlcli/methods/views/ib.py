@@ -110,7 +110,8 @@ class Clusters:
 
         Σ p(y | x) ln p(y | x), which all clusters share, is left out.
         """
-        exponents = np.log(np.maximum(self.masses, TINY)) + beta * (profiles @ np.log(np.maximum(self.profiles, TINY)).T)
+        masses, shares = (np.log(np.maximum(values, TINY)) for values in (self.masses, self.profiles))
+        exponents = masses + beta * (profiles @ shares.T)
         exponents -= exponents.max(axis=1, keepdims=True)
         chances: Array = np.exp(exponents)
         chances /= chances.sum(axis=1, keepdims=True)
