@@ -1,6 +1,6 @@
-"""The information bottleneck of a table of counts (Tishby, Pereira and Bialek, 1999).
+"""The information bottleneck of a table of counts.
 
-With p(x, y) the table over its total, soft clusters T of the rows x minimize I(T; X) - β I(T; Y). At a minimum
+It is that of Tishby, Pereira and Bialek (1999). With p(x, y) the table over its total, soft clusters T of the rows x minimize I(T; X) - β I(T; Y). At a minimum
 
     p(t | x) ∝ p(t) exp(-β KL(p(y | x) ‖ p(y | t))),   p(t) = Σ p(x) p(t | x),   p(y | t) = Σ p(t | x) p(x, y) / p(t),
 
@@ -59,7 +59,8 @@ class Annealing(Options):
     steps: int = option(30, "Number of values of β from the first split to the end of the information curve.", ge=2,
                         le=1000)
     limit: int = option(3_000, "Largest number of iterations at each β.", ge=1)
-    tolerance: float = option(1e-9, "Change of p(t | x) in an iteration at which those at a β end.", gt=0, lt=1)
+    tolerance: float = option(1e-9, "Change of the probabilities of clusters in an iteration at which those at "
+                              "a β end.", gt=0, lt=1)
 
 
 @frozen
