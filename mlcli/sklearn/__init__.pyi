@@ -368,14 +368,14 @@ class IBFA(Estimator):
                  threads: Literal['auto'] | int = 'auto', portable: bool = False,
                  memory_limit: int | str = 'auto') -> None: ...
 
-class IB(Estimator):
-    def __init__(self, *, beta: float | None = None, annealing_steps: int = 30, annealing_limit: int = 3000,
-                 annealing_tolerance: float = 1e-09, components: Literal['auto'] | int | None = None, seed: int = 0,
+class GIB(Estimator):
+    def __init__(self, *, beta: float | None = None, components: Literal['auto'] | int | None = None, seed: int = 0,
                  threads: Literal['auto'] | int = 'auto', portable: bool = False,
                  memory_limit: int | str = 'auto') -> None: ...
 
-class GIB(Estimator):
-    def __init__(self, *, beta: float | None = None, components: Literal['auto'] | int | None = None, seed: int = 0,
+class IB(Estimator):
+    def __init__(self, *, beta: float | None = None, annealing_steps: int = 30, annealing_limit: int = 3000,
+                 annealing_tolerance: float = 1e-09, components: Literal['auto'] | int | None = None, seed: int = 0,
                  threads: Literal['auto'] | int = 'auto', portable: bool = False,
                  memory_limit: int | str = 'auto') -> None: ...
 

@@ -1,6 +1,7 @@
 """The information bottleneck of a table of counts.
 
-It is that of Tishby, Pereira and Bialek (1999). With p(x, y) the table over its total, soft clusters T of the rows x minimize I(T; X) - β I(T; Y). At a minimum
+It is that of Tishby, Pereira and Bialek (1999). With p(x, y) the table over its total, soft clusters T of the rows x
+minimize I(T; X) - β I(T; Y). At a minimum
 
     p(t | x) ∝ p(t) exp(-β KL(p(y | x) ‖ p(y | t))),   p(t) = Σ p(x) p(t | x),   p(y | t) = Σ p(t | x) p(x, y) / p(t),
 
