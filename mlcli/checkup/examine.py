@@ -12,6 +12,7 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Dissimilarities, Spatial, TextColumns
 from mlcli.base.values.inputs import Features as Points
 from mlcli.base.values.sample_size import sample_of
+from mlcli.checkup.column_subsets import FEWEST, subsets_of
 from mlcli.checkup.features import features_of, labels_of, missing_in_all, outliers_of
 from mlcli.checkup.findings import findings_of
 from mlcli.checkup.graph import concentration_of, edges_of, graph_facts, hubness_of, intrinsic_of
@@ -25,6 +26,7 @@ from mlcli.core.kernels.forms import square_memory
 from mlcli.core.metrics.distances import is_euclidean
 from mlcli.core.metrics.distances import metric_of as comparison_of
 from mlcli.data.options.input import Input
+from mlcli.data.options.wording import shown
 from mlcli.data.pairs.similarities import to_dissimilarities
 from mlcli.data.pairs.square import look_like_similarities
 from mlcli.data.pairs.symmetry import symmetrize
@@ -40,10 +42,10 @@ LARGEST = 20_000  # points whose pairs are all examined; of more, those of a see
 COPIES = 4  # n x n arrays at once
 
 
-def check(config: RunConfig, most: int | None = None, given: Table | None = None) -> Report:
+def check(config: RunConfig, most: int | None = None, given: Table | None = None, *, curves: bool = True) -> Report:
     """Examine a data set, or `given` if it is a table; of features at most `most` rows, a seeded sample.
 
-    Raises the errors of `read_table` if the file cannot be read at all.
+    Without `curves` distances are not examined over the number of columns, which leads to no finding. Raises the errors of `read_table` if the file cannot be read at all.
     """
     neighbors: Neighbors = getattr(config.method, "neighbors", Neighbors())
     with threads_of(config.compute):
@@ -60,7 +62,7 @@ def check(config: RunConfig, most: int | None = None, given: Table | None = None
             prepare(config.prepare, table)  # raises for options that would have no effect
             report = replace(report, edges=edges_of(table.graph, LARGEST))
         elif table.kind == "features":
-            report = _of_features(report, table, config, neighbors)
+            report = _of_features(report, table, config, neighbors, curves=curves)
             if rows is not None and report.features is not None:
                 exact = missing_in_all(rows.gaps, table.columns)
                 report = replace(report, features=replace(report.features, missing=exact))
@@ -89,7 +91,7 @@ def _as_found(input: Input, compute: Compute, categories: TextColumns, streams: 
     return read_unchecked(input, compute, categories, input.kind == "features")
 
 
-def _of_features(report: Report, table: Table, config: RunConfig, neighbors: Neighbors) -> Report:
+def _of_features(report: Report, table: Table, config: RunConfig, neighbors: Neighbors, *, curves: bool) -> Report:
     """Examine the table as it stands in the file; then, prepared and without incomplete rows, its geometry."""
     require_unchanged(config.prepare, table.categories)
     features = features_of(table)
@@ -107,7 +109,23 @@ def _of_features(report: Report, table: Table, config: RunConfig, neighbors: Nei
         data = config.method.with_metric(points.data())
     assert isinstance(data, Points)
     report = _geometry(report, data, config.compute, neighbors)
-    return report if report.graph is None else _rows_as_they_are(report, points, config.compute)
+    if report.graph is None:
+        return report
+    if curves and is_euclidean(data):
+        report = _by_columns(report, prepared.table, config.compute)
+    return _rows_as_they_are(report, points, config.compute)
+
+
+def _by_columns(report: Report, table: Table, compute: Compute) -> Report:
+    """Add distances over the number of columns, as they are before a reduction, and say which labels have no curve."""
+    found = subsets_of(Points(table.values, table.ids, table.columns).normalized().values, table.labels, compute)
+    if found is None:
+        skipped = Skipped("column_subsets", f"it takes two columns that vary, and {FEWEST} rows")
+        return replace(report, skipped=(*report.skipped, skipped))
+    drawn = {separation.label for separation in found.separation}
+    skips = (Skipped(f"column_subsets.separation of {shown(name)}", "classes are 2 to 50 values, with three rows each "
+                     "or more on average") for name in table.labels if name not in drawn)
+    return replace(report, column_subsets=found, skipped=(*report.skipped, *skips))
 
 
 def _rows_as_they_are(report: Report, table: Table, compute: Compute) -> Report:
@@ -164,7 +182,7 @@ def _obstacle(report: Report, values: Array) -> str:
 
 def _without_geometry(report: Report, reason: str, *others: str) -> Report:
     """Return the report with the checks that depend on distances skipped for `reason`."""
-    own = ("concentration",) if report.kind == "features" else ()
+    own = ("concentration", "column_subsets") if report.kind == "features" else ()
     checks = (*others, *own, "hubness", "intrinsic_dimension", "graph")
     return replace(report, skipped=(*report.skipped, *(Skipped(check, reason) for check in checks)))
 
@@ -190,6 +208,7 @@ def _geometry(report: Report, data: Spatial, compute: Compute, neighbors: Neighb
         assert isinstance(data, Points)
         sections["concentration"] = concentration_of(data, sections["intrinsic_dimension"].two_nn, compute)
     elif isinstance(data, Points):
-        skipped = Skipped("concentration", f"it compares Euclidean distances, not {comparison_of(data).name} ones")
-        report = replace(report, skipped=(*report.skipped, skipped))
+        reason = f"it compares Euclidean distances, not {comparison_of(data).name} ones"
+        skips = (Skipped(check, reason) for check in ("concentration", "column_subsets"))
+        report = replace(report, skipped=(*report.skipped, *skips))
     return replace(report, **sections)

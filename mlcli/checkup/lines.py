@@ -5,11 +5,13 @@ from math import isfinite
 
 from mlcli.base.units import percent
 from mlcli.checkup.report import (
+    ColumnSubsets,
     Concentration,
     Corrections,
     EdgeFacts,
     EuclideanConditions,
     GraphFacts,
+    Interval,
     KernelConditions,
     LabelFacts,
     MetricConditions,
@@ -17,6 +19,7 @@ from mlcli.checkup.report import (
     Outliers,
     Reach,
     Report,
+    Separation,
     TableFacts,
     Unknown,
 )
@@ -30,37 +33,50 @@ NOT_FOUND = "not computed: there are too many points"
 
 def lines_of(report: Report) -> Iterator[str]:
     """Yield the lines of the whole report, findings last."""
-    size = (f"{counted(report.rows, 'row')} x {counted(report.columns, 'column')}" if report.kind == "features"
-            else counted(report.rows, "column" if report.kind == "covariance" else "point"))
-    yield f"{place(report.path)}: {report.kind}, {size}"
-    if report.features:
-        yield from _section("Table, as in the file", _features(report.features))
-    if report.metric:
-        yield from _section("Metric", _metric(report.metric))
-    if report.euclidean and report.corrections:
-        yield from _section("Euclidean", [*_euclidean(report.euclidean, report.corrections), *_cause(report)])
-    if report.kernel:
-        yield from _section(report.kind.capitalize(), _kernel(report.kernel))
-    if report.graph:
-        partly = "" if report.rows_compared == report.rows else f", on {report.rows_compared:,} rows"
-        sampled = " drawn with the seed" if report.rows_compared < report.rows and report.rows > 20_000 else ""
-        yield from _section(f"Neighbors{partly}{sampled}", [*_graph(report.graph), *_neighborhoods(report)])
-    if report.outliers:
-        yield from _section("Rows", [*_outliers(report.outliers), *map(_label, report.labels or ())])
-    if report.edges:
-        yield from _section("Graph", _edges(report.edges))
-    if report.concentration:
-        yield from _section("Distances, in units of that to the farthest point", _concentration(report.concentration))
-    if report.skipped:
-        yield from _section("Not checked", [(skipped.check, skipped.reason) for skipped in report.skipped])
+    yield title_of(report)
+    for title, lines in sections_of(report):
+        yield from ("", title, *lines)
     yield ""
     yield from finding_lines(report)
 
 
-def _section(title: str, facts: list[tuple[str, str]]) -> Iterator[str]:
-    yield ""
-    yield title
-    yield from (f"  {label:<{LABEL}}  {value}" for label, value in facts)
+def title_of(report: Report) -> str:
+    """Return the name, kind and size of the data."""
+    size = (f"{counted(report.rows, 'row')} x {counted(report.columns, 'column')}" if report.kind == "features"
+            else counted(report.rows, "column" if report.kind == "covariance" else "point"))
+    return f"{place(report.path)}: {report.kind}, {size}"
+
+
+def sections_of(report: Report) -> Iterator[tuple[str, list[str]]]:
+    """Yield the titles of all sections, each with its lines."""
+    if report.features:
+        yield _section("Table, as in the file", _features(report.features))
+    if report.metric:
+        yield _section("Metric", _metric(report.metric))
+    if report.euclidean and report.corrections:
+        yield _section("Euclidean", [*_euclidean(report.euclidean, report.corrections), *_cause(report)])
+    if report.kernel:
+        yield _section(report.kind.capitalize(), _kernel(report.kernel))
+    if report.graph:
+        partly = "" if report.rows_compared == report.rows else f", on {report.rows_compared:,} rows"
+        sampled = " drawn with the seed" if report.rows_compared < report.rows and report.rows > 20_000 else ""
+        yield _section(f"Neighbors{partly}{sampled}", [*_graph(report.graph), *_neighborhoods(report)])
+    if report.outliers:
+        yield _section("Rows", [*_outliers(report.outliers), *map(_label, report.labels or ())])
+    if report.edges:
+        yield _section("Graph", _edges(report.edges))
+    if report.concentration:
+        yield _section("Distances, in units of that to the farthest point", _concentration(report.concentration))
+    if subsets := report.column_subsets:
+        title, lines = _section(f"Distances over the number of columns ({subsets.rows:,} rows, {subsets.draws} orders "
+                                "of the columns)", _subsets(subsets))
+        yield title, [*lines, *(f"  {sentence}" for sentence in subset_sentences(subsets))]
+    if report.skipped:
+        yield _section("Not checked", [(skipped.check, skipped.reason) for skipped in report.skipped])
+
+
+def _section(title: str, facts: list[tuple[str, str]]) -> tuple[str, list[str]]:
+    return title, [f"  {label:<{LABEL}}  {value}" for label, value in facts]
 
 
 def finding_lines(report: Report) -> Iterator[str]:
@@ -260,3 +276,66 @@ def _concentration(apart: Concentration) -> list[tuple[str, str]]:
 def _reach(reach: Reach) -> str:
     return (f"{reach.one_percent:>12.3f}{reach.ten_percent:>13.3f}{reach.center_nearest:>12.3f}"
             f"{percent(reach.outer_tenth):>13}")
+
+
+def _subsets(subsets: ColumnSubsets) -> list[tuple[str, str]]:
+    """Return a line for each size, below the names of its figures."""
+    head = ["nearest/farthest", "variation", "independent", *(separation.label for separation in subsets.separation)]
+    rows = [[_interval(subsets.nearest_over_farthest[place]), _interval(subsets.variation[place]),
+             f"{subsets.variation_independent[place]:.3f}",
+             *(_interval(separation.nearer[place]) for separation in subsets.separation)]
+            for place in range(len(subsets.sizes))]
+    widths = (23, 23, 13, *(23 for _ in subsets.separation))
+
+    def line(cells: list[str]) -> str:
+        return "".join(f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True)).rstrip()
+
+    return [("", line([shown(name) if place > 2 else name for place, name in enumerate(head)])),
+            *((counted(size, "column"), line(row)) for size, row in zip(subsets.sizes, rows, strict=True))]
+
+
+def _interval(found: Interval) -> str:
+    """Format a median with its interval, if draws differ."""
+    median, low, high = (f"{value:.3f}" for value in (found.median, found.low, found.high))
+    return median if low == high else f"{median} ({low}-{high})"
+
+
+ALIKE = 2.0  # times as far as the nearest row: a farthest row that is no farther is "only" so far
+MANY = 100.0  # times: written without decimals
+GAIN = 0.02  # of comparisons: a difference that is worth a word
+CHANCE = 0.55  # share of comparisons up to which distances hardly separate classes
+
+
+def subset_sentences(subsets: ColumnSubsets) -> list[str]:
+    """Return what the curves say: a sentence on distances, and one for each label."""
+    columns, kept = counted(subsets.sizes[-1], "column"), counted(max(1, round(subsets.independent_columns)),
+                                                                  "independent column")
+    one, every = (_farthest(subsets.nearest_over_farthest[place].median) for place in (0, -1))
+    return [f"With {columns} {every}, with one column {one}; distances are as much alike as those of {kept}.",
+            *(_separation(separation, subsets.sizes) for separation in subsets.separation)]
+
+
+def _farthest(nearest: float) -> str:
+    """Return how far the farthest row is, if the nearest one is at this share of its distance."""
+    if nearest == 0:
+        return "half of all rows have another one at the same place"
+    times = f"{1 / nearest:,.0f}" if nearest * MANY < 1 else f"{1 / nearest:.3g}"
+    return f"the farthest row is {'only ' if nearest * ALIKE > 1 else ''}{times} times as far as the nearest"
+
+
+def _separation(found: Separation, sizes: tuple[int, ...]) -> str:
+    """Return what a label's curve says: whether columns add up, blur the classes, or hardly separate them."""
+    shares = [interval.median for interval in found.nearer]
+    best = max(range(len(shares)), key=shares.__getitem__)
+    every, one = shares[-1], shares[0]
+    if shares[best] - every > GAIN:
+        verdict = (f"with {counted(sizes[best], 'column')} in {percent(shares[best], 0)}: many columns blur the "
+                   "differences of a few")
+    elif every <= CHANCE:
+        verdict = "little more than by chance (50%): distances hardly separate them"
+    elif every - one > GAIN:
+        verdict = f"with one column in {percent(one, 0)}: columns add up"
+    else:
+        verdict = f"with one column in {percent(one, 0)}: more columns add nothing"
+    return (f"Two rows of one {shown(found.label)} are nearer to each other than two of different ones in "
+            f"{percent(every, 0)} of all comparisons, {verdict}.")

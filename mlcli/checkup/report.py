@@ -237,6 +237,39 @@ class Concentration:
 
 
 @frozen
+class Interval:
+    """A figure over draws: its median, and the quantiles 0.1 and 0.9."""
+
+    median: float
+    low: float
+    high: float
+
+
+@frozen
+class Separation:
+    """How distances separate the values of a label, over the number of columns."""
+
+    label: str
+    values: int
+    nearer: tuple[Interval, ...]  # share of comparisons in which rows of one value are nearer than rows of different ones
+    nearer_independent: tuple[float, ...]  # the same, if columns were independent
+
+
+@frozen
+class ColumnSubsets:
+    """Distances between rows by random subsets of the columns; every tuple has an item for each size."""
+
+    rows: int  # compared
+    draws: int  # orders of the columns
+    sizes: tuple[int, ...]  # columns of the subsets; the last one is all that vary
+    nearest_over_farthest: tuple[Interval, ...]  # distances, the median over rows
+    variation: tuple[Interval, ...]  # standard deviation of squared distances over their mean
+    variation_independent: tuple[float, ...]  # the same, if columns were independent
+    independent_columns: float  # independent normal columns whose squared distances vary as much as those of all
+    separation: tuple[Separation, ...]
+
+
+@frozen
 class HubnessFacts:
     """Unevenness of how often points are neighbors of others."""
 
@@ -317,6 +350,7 @@ class Report:
     kernel: KernelConditions | None = None
     features: TableFacts | None = None
     concentration: Concentration | None = None
+    column_subsets: ColumnSubsets | None = None
     outliers: Outliers | None = None
     labels: tuple[LabelFacts, ...] | None = None
     hubness: HubnessFacts | None = None

@@ -157,7 +157,7 @@ def examine_table(layer: Layer, start: Start, asked: int | None, clock: Clock,
     """Examine a table, or a sample of its rows."""
     config, data, budget = base_config(layer), start.prepared.table.data(), clock.budget
     report = check(config, rows_to_check(config, data, budget),
-                   start.source if start.source.kind == "features" else None)  # features as in the file
+                   start.source if start.source.kind == "features" else None, curves=False)  # features as in the file
     summary = summary_of(config, data, report, sampled)
     structure = structure_of(data, config.compute.generator()) if summary.euclidean else None
     rows, columns = data.values.shape

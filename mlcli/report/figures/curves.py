@@ -1,18 +1,21 @@
 """Curves of the report: residual variance by dimension, Shepard diagram, local radii, Q_NX, an iteration's trace."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from mlcli.base.types import Array
 from mlcli.report.drawing.axes import Panel, Scale, guide, legend, to_pixels
-from mlcli.report.drawing.figure import Curve, Dots, Figure, Line, Mark, Text
+from mlcli.report.drawing.figure import Curve, Dots, Figure, Line, Mark, Segments, Text
+from mlcli.report.drawing.palette import CLASSES
+from mlcli.report.drawing.text import shorten
 from mlcli.report.figures.scatter import place_names
 
 WIDTH, HEIGHT = 480, 290
 LEFT, RIGHT, TOP, BOTTOM = 66, 16, 56, 50
 SIDE = 350  # side of the Shepard diagram in pixels
 NAMES = 20  # height of a row of names in pixels
+LETTERS = 18  # of a name in a legend
 KINDS = ("curve", "second")  # kinds of lines
 
 
@@ -33,6 +36,32 @@ def curve(title: str, across: str, up: str, x: Sequence[float], lines: dict[str,
     if len(lines) > 1:
         marks += legend(list(zip(KINDS, lines, strict=False)), LEFT, TOP - 12)
     return Figure(title, WIDTH, HEIGHT, [*marks, *panel.names(across, up)])
+
+
+def over_sizes(title: str, across: str, up: str, sizes: Sequence[int], lines: Mapping[str, Array],
+               theory: Mapping[str, Sequence[float]], *, low: float = 0.0) -> Figure:
+    """Draw lines with intervals over growing sizes, whose places are equally far apart, and lines of theory.
+
+    `lines` hold the middle and both ends of the interval at each size (m x 3); the vertical axis begins at `low`, or
+    below it.
+    """
+    heights = [low, *(float(value) for line in lines.values() for value in line.ravel()),
+               *(value for line in theory.values() for value in line)]
+    panel = Panel(Scale(low=-0.5, high=len(sizes) - 0.5, start=LEFT, end=WIDTH - RIGHT, step=1),
+                  Scale.over(heights, HEIGHT - BOTTOM, TOP + NAMES))
+    marks: list[Mark] = [Text(LEFT, 20, title, kind="title"), *panel.rows(), *panel.whole_number_labels(sizes)]
+    for line in theory.values():
+        marks.append(Curve("second", [(panel.x(place), panel.y(value)) for place, value in enumerate(line)]))
+    for number, line in enumerate(lines.values()):
+        kind = number % len(CLASSES)
+        points = [(panel.x(place), panel.y(float(value))) for place, value in enumerate(line[:, 0])]
+        ends = [(x, panel.y(low), x, panel.y(high)) for (x, _), (low, high) in zip(
+            points, line[:, 1:].tolist(), strict=True)]
+        marks += [Segments(f"l{kind}", np.array(ends)), Curve(f"l{kind}", points),
+                  Dots(f"c{kind}", np.array(points), 3)]
+    names = [*((f"l{number % len(CLASSES)}", shorten(name, LETTERS)) for number, name in enumerate(lines)),
+             *([("second", "if columns were independent")] if theory else [])]
+    return Figure(title, WIDTH, HEIGHT, [*marks, *panel.names(across, up), *legend(names, LEFT, TOP - 12)])
 
 
 def shepard(title: str, pairs: Array, line: Array | None = None, *, scaled: bool = True) -> Figure:

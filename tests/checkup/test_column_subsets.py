@@ -1,0 +1,138 @@
+"""Distances over the number of columns: theory of independent columns, plain definitions, and what the curves say."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.spatial.distance import cdist, pdist
+from scipy.stats import mannwhitneyu
+
+from mlcli.base.types import Array
+from mlcli.base.values.compute import Compute
+from mlcli.checkup.column_subsets import FEWEST, PairSums, nested_sizes, share_below, subsets_of
+from mlcli.checkup.lines import subset_sentences
+from mlcli.checkup.report import ColumnSubsets
+
+
+def subsets(points: Array, **labels: list[str]) -> ColumnSubsets:
+    found = subsets_of(points / max(1.0, np.abs(points).max()), labels, Compute())
+    assert found is not None
+    return found
+
+
+def classes(rows: int, columns: int, shift: float, seed: int = 0) -> tuple[Array, list[str]]:
+    """Two classes of normal points whose means differ by `shift` in each of the columns."""
+    kinds = np.arange(rows) % 2
+    points = np.random.default_rng(seed).standard_normal((rows, columns)) + shift * kinds[:, None]
+    return points, [f"k{kind}" for kind in kinds]
+
+
+def test_sizes_double_up_to_all_columns() -> None:
+    assert [nested_sizes(columns) for columns in (2, 4, 5, 8, 9)] == [
+        (1, 2), (1, 2, 4), (1, 2, 4, 5), (1, 2, 4, 8), (1, 2, 4, 8, 9)]
+
+
+def test_the_variation_of_independent_columns_falls_by_the_root_of_their_number() -> None:
+    """Squared distances of d standard normal columns are 2 chi-square: their variation is √(2 / d)."""
+    found = subsets(np.random.default_rng(1).standard_normal((150, 64)))
+    for size, measured, theory in zip(found.sizes, found.variation, found.variation_independent, strict=True):
+        assert theory == pytest.approx(np.sqrt(2 / size), rel=0.15)
+        assert measured.median == pytest.approx(theory, rel=0.15)
+        assert measured.low <= measured.median <= measured.high
+    assert found.independent_columns == pytest.approx(64, rel=0.3)
+    assert np.all(np.diff([share.median for share in found.nearest_over_farthest]) > 0)
+
+
+def test_copies_of_a_column_are_as_one() -> None:
+    """Distances of columns that are equal vary as those of one, however many there are; independent ones do not."""
+    column = np.random.default_rng(2).standard_normal((60, 1))
+    found = subsets(np.repeat(column, 16, axis=1))
+    assert np.ptp([share.median for share in found.variation]) < 1e-12
+    assert found.variation_independent[-1] == pytest.approx(found.variation[0].median / 4, rel=1e-12)
+
+
+def test_the_separation_of_two_classes_grows_by_the_root_of_the_number_of_columns() -> None:
+    """Of independent columns that differ alike, d' of squared distances is δ²√d / √(8 + 4δ²) for a shift of δ."""
+    from scipy.special import ndtri
+
+    points, labels = classes(200, 64, 0.6)
+    (found,) = subsets(points, kind=labels).separation
+    apart = np.array([ndtri(share) * np.sqrt(2) for share in found.nearer_independent])
+    sizes = np.array(nested_sizes(64))
+    assert apart / np.sqrt(sizes) == pytest.approx(apart[-1] / 8, rel=0.35)
+    measured = np.array([share.median for share in found.nearer])
+    assert measured[3:] == pytest.approx(np.array(found.nearer_independent[3:]), abs=0.03)
+    assert found.values == 2 and np.all(np.diff(measured[2:]) > 0)
+
+
+def test_the_last_subset_is_the_data() -> None:
+    """All draws agree there, and the figures are those of plain definitions."""
+    points, labels = classes(40, 6, 1.0)
+    found = subsets(points, kind=labels)
+    apart = cdist(points, points)
+    farthest = apart.max(axis=1)
+    np.fill_diagonal(apart, np.inf)
+    squared, same = pdist(points) ** 2, pdist(np.array([[label == "k1"] for label in labels], dtype=float)) == 0
+    expected = mannwhitneyu(squared[~same], squared[same]).statistic / (same.sum() * (~same).sum())
+    for interval, value in ((found.nearest_over_farthest[-1], np.median(apart.min(axis=1) / farthest)),
+                            (found.variation[-1], squared.std() / squared.mean()),
+                            (found.separation[0].nearer[-1], expected)):
+        assert [interval.low, interval.median, interval.high] == pytest.approx(value, rel=1e-12)
+
+
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=12), st.lists(st.integers(0, 5), min_size=1, max_size=12))
+def test_the_share_below_counts_ties_by_half(one: list[int], other: list[int]) -> None:
+    pairs = [1.0 if low < high else 0.5 * (low == high) for low in one for high in other]
+    assert share_below(np.array(one, float), np.array(other, float)) == pytest.approx(np.mean(pairs), rel=1e-12)
+
+
+@given(st.integers(0, 10**6), st.integers(2, 12))
+def test_sums_over_pairs_are_those_of_all_differences(seed: int, rows: int) -> None:
+    points = np.random.default_rng(seed).standard_normal((rows, 3))
+    low, high = np.triu_indices(rows, 1)
+    differences = points[low] - points[high]
+    sums = PairSums.of(points)
+    assert sums.pairs == len(low)
+    assert sums.squares == pytest.approx((differences**2).sum(axis=0), rel=1e-12)
+    assert sums.fourths == pytest.approx((differences**4).sum(axis=0), rel=1e-12)
+
+
+@pytest.mark.parametrize("factor", [1e-12, 0.5])
+def test_a_unit_changes_nothing(factor: float) -> None:
+    points, labels = classes(30, 5, 1.0)
+    one, other = subsets(points / 8, kind=labels), subsets(points / 8 * factor, kind=labels)
+    assert [share.median for share in one.variation] == pytest.approx([share.median for share in other.variation])
+    assert one.separation[0].nearer[0].median == pytest.approx(other.separation[0].nearer[0].median)
+
+
+def test_too_few_rows_or_columns_have_no_curve() -> None:
+    points = np.random.default_rng(0).standard_normal((30, 2)) / 8
+    assert subsets_of(points[: FEWEST - 1], {}, Compute()) is None
+    assert subsets_of(points * [1.0, 0.0], {}, Compute()) is None
+    assert subsets_of(points, {"many": [str(row) for row in range(30)]}, Compute()).separation == ()  # type: ignore[union-attr]
+
+
+def test_sentences_tell_columns_that_add_up_from_columns_that_blur() -> None:
+    points, labels = classes(120, 64, 0.8)
+    curse, blessing = subset_sentences(subsets(points, kind=labels))
+    assert curse.startswith("With 64 columns the farthest row is only ") and "independent columns" in curse
+    assert blessing.endswith("columns add up.")
+    blurred = np.random.default_rng(0).standard_normal((120, 64))
+    assert "hardly separate" in subset_sentences(subsets(blurred, kind=labels))[1]
+    blurred[:, :1] += 20 * (np.arange(120) % 2)[:, None]
+    blurred[:, 1:] *= 4
+    assert "independent column" in subset_sentences(subsets(blurred, kind=labels))[0]
+
+
+def test_the_page_holds_the_curves_and_names_as_text(tmp_path: Path) -> None:
+    from mlcli.checkup.page import page
+    from mlcli.checkup.report import Report
+
+    points, labels = classes(40, 6, 1.0)
+    found = subsets(points, **{"<b>kind": labels})
+    written = page(Report("x.csv", "features", 40, 6, 40, column_subsets=found))
+    assert written.count("<svg") == 3 and "prefers-color-scheme:dark" in written
+    assert "<b>" not in written and "&lt;b&gt;kind" in written
+    assert subset_sentences(found)[0] in written
