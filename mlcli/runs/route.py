@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mlcli.base.frozen import frozen
+from mlcli.base.values.scaling import Unit
+from mlcli.core.graph.graph import Graph
 from mlcli.core.paths.geodesics import Route, shortest_route
 from mlcli.core.similarities.projector import require_projector
 from mlcli.data.options.wording import listed, shown
@@ -43,22 +45,44 @@ class Routed:
                          axes=self.axes, seed=self.seed)
 
 
+@frozen
+class RouteGraph:
+    """The neighbor graph of a run, and two of its points."""
+
+    folder: Path
+    graph: Graph
+    unit: Unit  # of lengths
+    embedding: Table
+    axes: Sequence[str]
+    seed: int
+    ends: tuple[int, int]
+
+    @classmethod
+    def of(cls, folder: Path, start: str, end: str) -> "RouteGraph":
+        """Return the graph of a run and two points, named by id; raises ConfigError where the run has no graph."""
+        run = read_model(folder)
+        projector = require_projector(run.projector)
+        graph = projector.similarity.path_graph
+        if graph is None:
+            raise ConfigError("NO-GRAPH", "this run has no neighbor graph with edge lengths",
+                              where=str(folder), hint="isomap makes one: mlcli embed --method isomap")
+        manifest = read_manifest(folder)
+        file, embedding = intact_embedding(folder, manifest)
+        if len(embedding.ids) != graph.size:
+            raise damaged(folder / file, f"it has {len(embedding.ids)} rows, and the graph {graph.size} points")
+        return cls(folder, graph, projector.similarity.distance_unit(projector.input_unit), embedding,
+                   axes_of(folder, manifest), int(manifest.get("seed") or 0),
+                   (place_of(start, embedding.ids, "A"), place_of(end, embedding.ids, "B")))
+
+    def routed(self) -> Routed:
+        """Return the shortest path between the two points; raises GeometryError where there is none."""
+        path = shortest_route(self.graph, *self.ends)
+        return Routed(Route(path.points, self.unit.plain(path.lengths)), self.embedding, self.axes, self.seed)
+
+
 def route(folder: Path, start: str, end: str) -> Routed:
     """The shortest path between two points of a run, named by id; raises ConfigError where the run has no graph."""
-    run = read_model(folder)
-    projector = require_projector(run.projector)
-    graph = projector.similarity.path_graph
-    if graph is None:
-        raise ConfigError("NO-GRAPH", "this run has no neighbor graph with edge lengths",
-                          where=str(folder), hint="isomap makes one: mlcli embed --method isomap")
-    manifest = read_manifest(folder)
-    file, embedding = intact_embedding(folder, manifest)
-    if len(embedding.ids) != graph.size:
-        raise damaged(folder / file, f"it has {len(embedding.ids)} rows, and the graph {graph.size} points")
-    ends = [place_of(name, embedding.ids, where) for name, where in ((start, "A"), (end, "B"))]
-    path = shortest_route(graph, *ends)
-    lengths = projector.similarity.distance_unit(projector.input_unit).plain(path.lengths)
-    return Routed(Route(path.points, lengths), embedding, axes_of(folder, manifest), int(manifest.get("seed") or 0))
+    return RouteGraph.of(folder, start, end).routed()
 
 
 def place_of(name: str, ids: Sequence[str], where: str) -> int:

@@ -2,13 +2,16 @@
 
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from mlcli.cli.line import behavior
 from mlcli.cli.screen.failure import say_written
 from mlcli.cli.screen.output import drawn, format_of, refuse_existing, require_picture, write_out
+from mlcli.errors import UsageError
+from mlcli.publication.publish import refuse_existing as refuse_page
+from mlcli.publication.publish import write_whole
 
 Start = Annotated[str, typer.Argument(metavar="A", show_default=False, help="The id of the first point.")]
 End = Annotated[str, typer.Argument(metavar="B", show_default=False, help="The id of the last point.")]
@@ -17,25 +20,61 @@ Picture = Annotated[str | None, typer.Option("--picture", metavar="FILE", show_d
                                                  "file.")]
 
 
+Page = Annotated[Path | None, typer.Option("--explain", metavar="FILE", show_default=False,
+                                           help="Also write a page on how Dijkstra's algorithm finds the path, an "
+                                                ".html file; the table then lists all points that it settles.")]
+
+
 def route(run: behavior.Run, start: Start, end: End, *, output: behavior.Table = "-",
-          format: behavior.TableFormat = None, picture: Picture = None, force: behavior.Force = False,
-          quiet: behavior.Quiet = False, debug: behavior.Debug = False) -> None:
+          format: behavior.TableFormat = None, picture: Picture = None, explain: Page = None,
+          force: behavior.Force = False, quiet: behavior.Quiet = False, debug: behavior.Debug = False) -> None:
     """Find the shortest path between two points on a run's graph.
 
     \b
     mlcli route runs/faces-isomap face12 face600
     mlcli route runs/roll 1 250 -o way.csv --picture way.svg
+    mlcli route runs/roll 1 250 --explain dijkstra.html
 
     The path follows the edges of the neighbor graph of an Isomap run. The table lists the points on the path, both ends
     included, with the length of the path from A to each. Points without ids are named by their row numbers, from 1.
+
+    With --explain the search stops at B, and the table lists the points that it settled, in order, with their distances
+    from A, and 1 for those on the path; the picture shows the visited part of the graph. Where there is no path, it
+    says so instead of ending with an error.
     """
     from mlcli.runs.route import route as route_of
 
     format_of(output, format)
     refuse_existing(output, force)
     require_picture(picture, output, force)
-    routed = route_of(Path(run), start, end)
-    with nullcontext() if picture is None else drawn(routed.figure(), picture, force=force):
-        write_out(routed.table(), output, format, force=force)
+    require_page(explain, output, picture, force=force)
+    if explain is None:
+        found: Any = route_of(Path(run), start, end)
+    else:
+        from mlcli.runs.explain_route import explain_route
+
+        found = explain_route(Path(run), start, end)
+    with nullcontext() if picture is None else drawn(found.figure(), picture, force=force):
+        write_out(found.table(), output, format, force=force)
     if picture is not None and not quiet:
         say_written(f"wrote {picture}", picture)
+    if explain is not None:
+        content = found.page().encode("utf-8")
+        write_whole(explain, lambda draft: draft.write_bytes(content), force=force)
+        if not quiet or not found.reached:
+            say_written(found.sentence())
+        if not quiet:
+            say_written(f"wrote {explain}", explain)
+
+
+def require_page(page: Path | None, output: str, picture: str | None, *, force: bool) -> None:
+    """Refuse a page that is not an .html file, exists already, or is the file of the table or the picture."""
+    if page is None:
+        return
+    if page.suffix.lower() not in (".html", ".htm"):
+        raise UsageError("FORMAT", "an explanation is a page", where=f"--explain {page}"[:80],
+                         hint="give a name that ends with .html")
+    if any(other is not None and page.resolve() == Path(other).resolve() for other in (output, picture)):
+        raise UsageError("ONE-FILE", "two outputs have the same file", where=f"--explain {page}"[:80],
+                         hint="give each a name of its own")
+    refuse_page(page, None, force=force, flag="--explain")

@@ -61,3 +61,14 @@ def shorten(lengths: Array, first: int = 0) -> Iterator[int]:
         native.floyd_pivot(lengths, pivot)
         each(partial(native.floyd_rows, lengths, pivot), [strip for strip in strips if strip != pivot])
         yield pivot + 1
+
+
+def after_each_pivot(graph: Graph) -> Iterator[Array]:
+    """Yield the lengths of edges (n x n), then of shortest paths over the first points alone, one more of them each time.
+    """
+    lengths = np.empty((graph.size, graph.size))
+    _edges(graph, lengths)
+    yield lengths.copy()
+    for pivot in range(graph.size):
+        np.minimum(lengths, lengths[:, pivot, None] + lengths[pivot], out=lengths)
+        yield lengths.copy()

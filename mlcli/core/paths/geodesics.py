@@ -1,5 +1,6 @@
 """Geodesic distances by any algorithm: as rows, as a matrix, or as rows of a kernel; and the way between two points."""
 
+from heapq import heappop, heappush
 from typing import Protocol
 
 import numpy as np
@@ -188,3 +189,43 @@ def shortest_route(graph: Graph, start: int, end: int) -> Route:
         way.append(int(before[way[-1]]))
     points = np.array(way[::-1], dtype=np.int64)
     return Route(points, np.asarray(lengths[points]))
+
+
+@frozen
+class Search:
+    """Points that Dijkstra's algorithm settled, in order (m each), and those that were next when it stopped (f each)."""
+
+    settled: Indices
+    lengths: Array  # distances from the first
+    before: Indices  # the point before each on its shortest path; -1 of the first
+    frontier: Indices  # points with a tentative distance that are not settled, by it
+    tentative: Array  # their distances so far
+
+
+def search(graph: Graph, start: int, end: int) -> Search:
+    """Settle points from one on by their distance until another one is settled, or no tentative distance is finite.
+
+    Of points equally far the other one is the last, so that every shortest path to it is among the settled ones. Source:
+    Dijkstra, "A note on two problems in connexion with graphs", Numerische Mathematik 1, 1959.
+    """
+    reached, before = {start: 0.0}, {start: -1}
+    settled, done = list[int](), set[int]()
+    waiting = [(0.0, start == end, start)]
+    while waiting:
+        length, _, point = heappop(waiting)
+        if point in done:
+            continue
+        settled.append(point)
+        done.add(point)
+        if point == end:
+            break
+        edges = slice(graph.starts[point], graph.starts[point + 1])
+        for other, step in zip(graph.indices[edges].tolist(), graph.lengths[edges].tolist(), strict=True):
+            if length + step < reached.get(other, np.inf):
+                reached[other], before[other] = length + step, point
+                heappush(waiting, (length + step, other == end, other))
+    frontier = sorted(reached.keys() - done, key=lambda point: (reached[point], point))
+    order = np.array(settled, dtype=np.int64)
+    return Search(order, np.array([reached[point] for point in settled]),
+                  np.array([before[point] for point in settled], dtype=np.int64), np.array(frontier, dtype=np.int64),
+                  np.array([reached[point] for point in frontier]))

@@ -1,12 +1,15 @@
 """Figures over an embedding in gray: new points among those of a run, and a path from point to point."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from mlcli.base.types import Array, Indices
+from mlcli.core.paths.geodesics import Search
 from mlcli.report.drawing.axes import to_pixels
 from mlcli.report.drawing.figure import Curve, Dots, Figure, Mark, Segments, Text
+from mlcli.report.drawing.palette import STEPS
 from mlcli.report.drawing.text import number, shorten
 from mlcli.report.figures.coloring import ROW, coloring, single_color
 from mlcli.report.figures.scatter import (
@@ -14,6 +17,7 @@ from mlcli.report.figures.scatter import (
     BOTTOM,
     LEFT,
     MOST,
+    MOST_EDGES,
     TOP,
     WIDE,
     Points,
@@ -107,4 +111,71 @@ def _end_names(passed: Array, ends: Sequence[str]) -> list[Mark]:
         left = x > room and (toward > x or x + room > LEFT + WIDE + RIGHT)
         away, anchor = (-8.0, "end") if left else (8.0, "start")
         marks.append(Text(float(x) + away, float(y) + 4, name, anchor))
+    return marks
+
+
+NEXT = 0.8  # radius of a point that is not settled over that of the others
+
+
+def search_over(values: Array, search: Search, edges: Indices, way: Indices, *, names: Sequence[str],
+                axes: Sequence[str], seed: int) -> Figure:
+    """Draw what Dijkstra's algorithm visited over the first two axes of an embedding (n x p), the nearer the darker.
+
+    `edges` (e x 2) are those of settled points, `way` (m) is the path, empty if there is none; `names` are those of the
+    first and the last point.
+    """
+    panel = panel_of(values)
+    places = to_pixels(plane(values), panel)
+    count = len(search.settled)
+    title = f"Dijkstra from {names[0]}: {count:,} of {len(values):,} point{'' if len(values) == 1 else 's'} settled"
+    rest = np.setdiff1d(np.arange(len(values)), np.concatenate([search.settled, search.frontier]))
+    chosen = [rows if (some := sample_rows(len(rows), MOST, seed)) is None else rows[some]
+              for rows in (rest, search.settled[::-1], search.frontier)]
+    radius = next(size for most, size in SIZES if len(values) <= most or most == MOST)
+    drawn = sample_rows(len(edges), MOST_EDGES, seed)
+    pairs = edges if drawn is None else edges[drawn]
+    tree = np.column_stack([search.before, search.settled])[1:]
+    some = sample_rows(len(tree), MOST_EDGES, seed)
+    tree = tree if some is None else tree[some]
+    farthest = float(search.lengths[-1]) or 1.0
+    order = np.argsort(search.settled)
+    found = search.lengths[order][np.searchsorted(search.settled, chosen[1], sorter=order)]
+    levels = np.rint((STEPS - 1) * found / farthest).astype(np.int64)
+    right = float(LEFT + WIDE + BESIDE)
+    key = _search_key(right, way=len(way) > 0, rest=len(rest) > 0, frontier=len(search.frontier) > 0)
+    marks: list[Mark] = [
+        *backdrop(title, panel), Dots("absent", places[chosen[0]], NEXT * radius),
+        Segments("edge", np.column_stack([places[pairs[:, 0]], places[pairs[:, 1]]])),
+        Segments("arrow", np.column_stack([places[tree[:, 0]], places[tree[:, 1]]])),
+        *(Dots(f"s{level}", places[chosen[1][levels == level]], radius) for level in np.unique(levels).tolist()),
+        Dots("c1", places[chosen[2]], NEXT * radius, "diamond")]
+    if len(way):
+        passed = places[way]
+        marks += [Curve("way", list(map(tuple, passed.tolist()))), Dots("mark", passed, radius + 0.8),
+                  *_end_names(passed, names)]
+    else:
+        marks.append(Text(float(places[search.settled[0]][0]) + 8, float(places[search.settled[0]][1]) + 4, names[0]))
+    return with_legend(title, panel.y.start + BOTTOM, [*marks, *panel.names(*sides(axes, values.shape[1])), *key], key)
+
+
+def _search_key(x: float, **there: bool) -> list[Mark]:
+    """Return the legend of a search, of what is there."""
+    entries: list[tuple[Mark, str]] = [
+        (Dots("s0", np.array([[x + 6, 0.0]]), 4), "settled first"),
+        (Dots(f"s{STEPS - 1}", np.array([[x + 6, 0.0]]), 4), "settled last"),
+        (Segments("arrow", np.array([[x, 0.0, x + 12, 0.0]])), "to the point before")]
+    if there["frontier"]:
+        entries.append((Dots("c1", np.array([[x + 6, 0.0]]), 4, "diamond"), "tentative distance"))
+    if there["rest"]:
+        entries.append((Dots("absent", np.array([[x + 6, 0.0]]), 4), "not visited"))
+    if there["way"]:
+        entries.append((Segments("way", np.array([[x, 0.0, x + 12, 0.0]])), "shortest path"))
+    marks: list[Mark] = []
+    for row, (mark, name) in enumerate(entries):
+        y = TOP + 8 + ROW * row
+        if isinstance(mark, Dots):
+            marks.append(replace(mark, points=mark.points + [0, y - 4]))
+        elif isinstance(mark, Segments):
+            marks.append(replace(mark, ends=mark.ends + [0, y - 4, 0, y - 4]))
+        marks.append(Text(x + 17, y, name, kind="small"))
     return marks

@@ -135,3 +135,24 @@ def test_the_geometry_is_that_of_the_metric(mlcli: Caller) -> None:
             key: value for key, value in other[section].items() if not isinstance(value, float)}
     assert abs(one["graph"]["connecting_radius"] / other["graph"]["connecting_radius"] - 1) < 1e-12
     assert "cosine" in next(part["reason"] for part in one["skipped"] if part["check"] == "concentration")
+
+
+def test_a_page_has_the_curves_of_the_data_and_of_its_label(mlcli: Caller) -> None:
+    called = mlcli("check", SAMPLES / "iris.csv", "--label-column", "Species", "-o", "iris.html", "--json")
+    found = json.loads(called.out)["column_subsets"]
+    assert (called.code, found["sizes"], found["separation"][0]["label"]) == (0, [1, 2, 4], "Species")
+    near = json.loads(called.out)["concentration"]["nearest_over_farthest"]
+    assert abs(found["nearest_over_farthest"][-1]["median"] / near - 1) < 1e-12
+    page = Path("iris.html").read_text(encoding="utf-8")
+    assert page.count("<svg") == 3 and "columns add up." in page and "C-PIECES" in page
+    again = mlcli("check", SAMPLES / "iris.csv", "-o", "iris.html")
+    assert (again.code, again.out) == (73, "")
+    assert Path("iris.html").read_text(encoding="utf-8") == page
+    assert mlcli("check", SAMPLES / "iris.csv", "-o", "iris.csv").code == 2
+
+
+def test_labels_of_many_values_have_no_curve_and_this_is_said(mlcli: Caller) -> None:
+    rows = "".join(f"{row % 7},{row % 5},n{row}\n" for row in range(30))
+    Path("named.csv").write_text(f"x,y,name\n{rows}", encoding="utf-8")
+    skipped = json.loads(mlcli("check", "named.csv", "--label-column", "name", "--json").out)["skipped"]
+    assert [part["check"] for part in skipped] == ["column_subsets.separation of 'name'"]

@@ -4,6 +4,7 @@ import csv
 import errno
 import io
 import re
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -16,8 +17,8 @@ from scipy.sparse.csgraph import dijkstra
 
 from mlcli.base.types import Array
 from mlcli.core.graph.graph import undirected
-from mlcli.core.paths.floyd import floyd_warshall
-from mlcli.core.paths.geodesics import shortest_route
+from mlcli.core.paths.floyd import after_each_pivot, floyd_warshall
+from mlcli.core.paths.geodesics import search, shortest_route
 from tests.journeys.support import Called, Caller
 from tests.wording import Wording
 
@@ -156,3 +157,95 @@ def test_every_way_is_as_long_as_all_algorithms_say(seed: int, start: int, end: 
     assert (found.points[0], found.points[-1]) == (start, end)
     assert len(set(found.points.tolist())) == len(found.points)
     assert found.lengths.tolist() == [every[start, point] for point in found.points.tolist()]
+
+
+def settled_in(called: Called) -> list[tuple[str, float, float]]:
+    """The points that were settled, in order, with their distances and whether they are on the path."""
+    assert called.code == 0, called.err
+    header, *rows = csv.reader(io.StringIO(called.out))
+    assert header == ["id", "length", "on_path"]
+    return [(name, float(length), float(passed)) for name, length, passed in rows]
+
+
+def test_an_explanation_settles_points_by_distance_up_to_the_target(mlcli: Caller, run: Array) -> None:
+    called = mlcli("route", "run", "p0", "p49", "--explain", "page.html", "--picture", "visited.svg")
+    found = settled_in(called)
+    lengths = [length for _, length, _ in found]
+    assert lengths == sorted(lengths) and found[0][:2] == ("p0", 0.0) and found[-1][0] == "p49"
+    assert lengths == pytest.approx([run[0, NAMES.index(name)] for name, _, _ in found], rel=1e-12)
+    nearer = {NAMES[point] for point in np.flatnonzero(run[0] < lengths[-1]).tolist()}
+    assert {name for name, _, _ in found} == nearer | {"p49"}  # all that are nearer, and no others
+    ids, along = way(mlcli("route", "run", "p0", "p49"))
+    assert [(name, length) for name, length, passed in found if passed] == list(zip(ids, along, strict=True))
+    page, drawn = Path("page.html").read_text(), Path("visited.svg").read_text()
+    assert "is settled after" in page and "prefers-color-scheme:dark" in page and page.count("<h2>") == 4
+    (line,) = re.findall(r'<polyline class="way" points="([^"]*)"', drawn)
+    assert len(line.split()) == len(ids) and "settled" in drawn
+    assert f"{len(found) - 1} other points of 50" in called.err
+
+
+def test_an_explanation_is_a_page_of_its_own(mlcli: Caller) -> None:
+    for options, code, said in ((("--explain", "a.txt"), 2, "E-FORMAT"),
+                                (("--explain", "a.html", "-o", "a.html", "--format", "csv"), 2, "E-ONE-FILE")):
+        called = mlcli("route", "run", "p1", "p2", *options)
+        assert (called.code, said in called.err, called.out) == (code, True, "")
+    Path("there.html").write_text("before")
+    assert mlcli("route", "run", "p1", "p2", "--explain", "there.html").code == 73
+    assert Path("there.html").read_text() == "before"
+    assert mlcli("route", "run", "p1", "p1", "--explain", "there.html", "--force", "-q").code == 0
+    assert "Floyd" in Path("there.html").read_text()
+
+
+@given(st.integers(0, 10**6), st.integers(0, 24), st.integers(0, 24))
+def test_a_search_holds_every_shortest_path_and_stops_at_its_target(seed: int, start: int, end: int) -> None:
+    """Also in graphs of several pieces, with ties and edges of length zero; Floyd's distances are the same."""
+    generator = np.random.default_rng(seed)
+    pairs = generator.integers(0, 25, (25, 2))
+    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    graph = undirected(25, pairs[:, 0], pairs[:, 1], generator.integers(0, 4, len(pairs)) / 8, "union")
+    *_, every = after_each_pivot(graph)
+    found = search(graph, start, end)
+    assert np.all(np.diff(found.lengths) >= 0)
+    assert found.lengths.tolist() == every[start, found.settled].tolist()
+    assert len(set(found.settled.tolist())) == len(found.settled) and found.settled[0] == start
+    places = {point: place for place, point in enumerate(found.settled.tolist())}
+    assert all(places[before] < places[point] for point, before in list(
+        zip(found.settled.tolist(), found.before.tolist(), strict=True))[1:])
+    if np.isfinite(every[start, end]):
+        assert found.settled[-1] == end
+        assert set(shortest_route(graph, start, end).points.tolist()) <= set(found.settled.tolist())
+        assert (found.tentative >= found.lengths[-1]).all()
+    else:  # a complete traversal of the piece
+        assert set(found.settled.tolist()) == set(np.flatnonzero(np.isfinite(every[start])).tolist())
+        assert len(found.frontier) == 0
+
+
+@given(st.integers(0, 10**6))
+def test_the_first_settled_points_hold_the_shortest_paths_to_each_other_one(seed: int) -> None:
+    """So Floyd's algorithm on any number of them finds Dijkstra's distances."""
+    generator = np.random.default_rng(seed)
+    pairs = generator.integers(0, 20, (50, 2))
+    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    graph = undirected(20, pairs[:, 0], pairs[:, 1], generator.random(len(pairs)), "union")
+    found = search(graph, 0, 19)
+    for count in range(1, len(found.settled) + 1):
+        places = np.sort(found.settled[:count])
+        *_, every = after_each_pivot(graph.subgraph(places))
+        order = np.searchsorted(places, found.settled[:count])
+        assert every[order[0], order] == pytest.approx(found.lengths[:count], rel=1e-12)
+
+
+def test_a_point_that_cannot_be_reached_is_told_in_words(mlcli: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs are on one piece; here edges of the read graph are taken away."""
+    from mlcli.runs.explain_route import explain_route
+    from mlcli.runs.route import RouteGraph
+
+    whole = RouteGraph.of(Path("run"), "p0", "p49")
+    pairs = np.array([[0, 1], [1, 2], [3, 49]])
+    parts = replace(whole, graph=undirected(50, pairs[:, 0], pairs[:, 1], np.array([1.0, 2.0, 1.0]), "union"))
+    monkeypatch.setattr(RouteGraph, "of", lambda *_: parts)
+    found = explain_route(Path("run"), "p0", "p49")
+    assert "no path from 'p0' to 'p49': 3 points of 50 can be reached" in found.sentence()
+    assert found.table().ids == ("p0", "p1", "p2") and not found.reached
+    page = found.page()
+    assert "There is no path" in page and "settled first" in page and 'class="way"' not in page
