@@ -45,7 +45,8 @@ COPIES = 4  # n x n arrays at once
 def check(config: RunConfig, most: int | None = None, given: Table | None = None, *, curves: bool = True) -> Report:
     """Examine a data set, or `given` if it is a table; of features at most `most` rows, a seeded sample.
 
-    Without `curves` distances are not examined over the number of columns, which leads to no finding. Raises the errors of `read_table` if the file cannot be read at all.
+    Without `curves` distances are not examined over the number of columns, which leads to no finding. Raises the errors
+    of `read_table` if the file cannot be read at all.
     """
     neighbors: Neighbors = getattr(config.method, "neighbors", Neighbors())
     with threads_of(config.compute):

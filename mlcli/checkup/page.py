@@ -8,8 +8,18 @@ from mlcli.base.types import Array
 from mlcli.checkup.lines import sections_of, subset_sentences, title_of
 from mlcli.checkup.report import ColumnSubsets, Interval, Report
 from mlcli.report.drawing.figure import Figure
-from mlcli.report.drawing.html import Html, Part, badge, document, figure, join, section, sentence, side_by_side
-from mlcli.report.drawing.html import verbatim
+from mlcli.report.drawing.html import (
+    Html,
+    Part,
+    badge,
+    document,
+    figure,
+    join,
+    section,
+    sentence,
+    side_by_side,
+    verbatim,
+)
 from mlcli.report.drawing.text import safe
 from mlcli.report.figures.curves import over_sizes
 
@@ -43,8 +53,8 @@ def _curves(subsets: ColumnSubsets | None) -> Part:
         side_by_side(*map(figure, figures_of(subsets))),
         sentence(f"Distances between {subsets.rows:,} rows by 1, 2, 4, ... of their columns, up to all, which is the "
                  f"data. Each of {subsets.draws} draws puts the columns in a random order; dots are medians over "
-                 "draws, and vertical lines hold four fifths of them. Nearest over farthest is 1 where all rows are "
-                 "equally far. The variation of squared distances is their standard deviation over their mean.", "soft"))
+                 "draws, and vertical lines hold four fifths of them. Nearest over farthest is 1 where all rows are as "
+                 "far. The variation of squared distances is their standard deviation over their mean.", "soft"))
 
 
 def figures_of(subsets: ColumnSubsets) -> Iterator[Figure]:

@@ -251,7 +251,7 @@ class Separation:
 
     label: str
     values: int
-    nearer: tuple[Interval, ...]  # share of comparisons in which rows of one value are nearer than rows of different ones
+    nearer: tuple[Interval, ...]  # share of comparisons in which two rows of one value are nearer than two others
     nearer_independent: tuple[float, ...]  # the same, if columns were independent
 
 

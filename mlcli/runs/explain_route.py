@@ -60,8 +60,9 @@ class ExplainedRoute:
         counts = np.diff(graph.starts)[settled]
         edges = np.concatenate([graph.indices[graph.starts[point]:graph.starts[point + 1]]
                                 for point in settled.tolist()])
-        return search_over(self.given.embedding.values, self.search, np.column_stack([np.repeat(settled, counts), edges]),
-                           self.way, names=[shorten(name, NAMED) for name in self.names(self.given.ends)],
+        pairs = np.column_stack([np.repeat(settled, counts), edges])
+        return search_over(self.given.embedding.values, self.search, pairs, self.way,
+                           names=[shorten(name, NAMED) for name in self.names(self.given.ends)],
                            axes=self.given.axes, seed=self.given.seed)
 
     def sentence(self) -> str:
@@ -69,7 +70,7 @@ class ExplainedRoute:
         start, end = map(shown, self.names(self.given.ends))
         size, count = self.given.graph.size, len(self.search.settled)
         if not self.reached:
-            return (f"There is no path from {start} to {end}: {counted(count, 'point')} of {size:,} can be reached, and "
+            return (f"There is no path from {start} to {end}: {counted(count, 'point')} of {size:,} can be reached; "
                     "all others keep an infinite distance, as they lie in other pieces of the graph.")
         return (f"{end} is settled after {counted(count - 1, 'other point')} of {size:,}: the shortest path from "
                 f"{start} has {counted(len(self.way) - 1, 'step')} and is {number(float(self.search.lengths[-1]))} "
@@ -90,10 +91,11 @@ class ExplainedRoute:
 
     def _settled(self) -> Iterator[Part]:
         some = slice(MOST)
+        points = self.search.settled[some]
         before = ["" if point < 0 else self.names([point])[0] for point in self.search.before[some].tolist()]
-        rows = [(place, name, number(length), last, "yes" if passed else "") for place, (name, length, last, passed) in
-                enumerate(zip(self.names(self.search.settled[some].tolist()), self.search.lengths[some].tolist(), before,
-                              np.isin(self.search.settled[some], self.way).tolist(), strict=True), 1)]
+        passed = ["yes" if found else "" for found in np.isin(points, self.way).tolist()]
+        lengths = [number(length) for length in self.search.lengths[some].tolist()]
+        rows = [*zip(range(1, len(points) + 1), self.names(points.tolist()), lengths, before, passed, strict=True)]
         yield table(("order", "point", "distance", "over", "on the path"), rows, (0, 2), pinned=True)
         if len(self.search.settled) > MOST:
             yield sentence(f"The first {MOST:,} of {len(self.search.settled):,}; the table of the command has all.",
@@ -137,7 +139,10 @@ def matrix(names: Sequence[str], values: Array) -> Part:
 
 
 def explain_route(folder: Path, start: str, end: str) -> ExplainedRoute:
-    """Search for the shortest path between two points of a run, named by id; raises as `route` does, but for no path."""
+    """Search for the shortest path between two points of a run, named by id.
+
+    It raises what `route` raises, but nothing where there is no path.
+    """
     given = RouteGraph.of(folder, start, end)
     found = search(given.graph, *given.ends)
     reached = int(found.settled[-1]) == given.ends[1]

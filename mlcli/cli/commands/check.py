@@ -32,8 +32,8 @@ Strict = Annotated[bool, typer.Option("--strict", help="Exit with code 65 if the
 
 @with_flags(*READING, "neighbors", "radius", "seed", "threads", "memory_limit")
 def check(data: Data, *, output: Output = None, strict: Strict = False, assignments: behavior.Assignments = None,
-          force: behavior.Force = False, quiet: behavior.Quiet = False, json: behavior.Json = False, progress: behavior.Progress = None,
-          debug: behavior.Debug = False, **flags: Any) -> None:
+          force: behavior.Force = False, quiet: behavior.Quiet = False, json: behavior.Json = False,
+          progress: behavior.Progress = None, debug: behavior.Debug = False, **flags: Any) -> None:
     """Examine a data set before a run.
 
     \b

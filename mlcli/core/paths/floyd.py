@@ -64,8 +64,7 @@ def shorten(lengths: Array, first: int = 0) -> Iterator[int]:
 
 
 def after_each_pivot(graph: Graph) -> Iterator[Array]:
-    """Yield the lengths of edges (n x n), then of shortest paths over the first points alone, one more of them each time.
-    """
+    """Yield the lengths of edges (n x n), then of the shortest paths over the first point, the first two, and so on."""
     lengths = np.empty((graph.size, graph.size))
     _edges(graph, lengths)
     yield lengths.copy()

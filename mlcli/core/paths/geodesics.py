@@ -193,7 +193,7 @@ def shortest_route(graph: Graph, start: int, end: int) -> Route:
 
 @frozen
 class Search:
-    """Points that Dijkstra's algorithm settled, in order (m each), and those that were next when it stopped (f each)."""
+    """Points that Dijkstra's algorithm settled, in order (m each), and those that were next at its end (f each)."""
 
     settled: Indices
     lengths: Array  # distances from the first
@@ -205,8 +205,8 @@ class Search:
 def search(graph: Graph, start: int, end: int) -> Search:
     """Settle points from one on by their distance until another one is settled, or no tentative distance is finite.
 
-    Of points equally far the other one is the last, so that every shortest path to it is among the settled ones. Source:
-    Dijkstra, "A note on two problems in connexion with graphs", Numerische Mathematik 1, 1959.
+    Of points equally far the other one is the last, so that every shortest path to it is among the settled ones.
+    Source: Dijkstra, "A note on two problems in connexion with graphs", Numerische Mathematik 1, 1959.
     """
     reached, before = {start: 0.0}, {start: -1}
     settled, done = list[int](), set[int]()

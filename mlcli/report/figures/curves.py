@@ -50,8 +50,8 @@ def over_sizes(title: str, across: str, up: str, sizes: Sequence[int], lines: Ma
     panel = Panel(Scale(low=-0.5, high=len(sizes) - 0.5, start=LEFT, end=WIDTH - RIGHT, step=1),
                   Scale.over(heights, HEIGHT - BOTTOM, TOP + NAMES))
     marks: list[Mark] = [Text(LEFT, 20, title, kind="title"), *panel.rows(), *panel.whole_number_labels(sizes)]
-    for line in theory.values():
-        marks.append(Curve("second", [(panel.x(place), panel.y(value)) for place, value in enumerate(line)]))
+    marks += [Curve("second", [(panel.x(place), panel.y(value)) for place, value in enumerate(line)])
+              for line in theory.values()]
     for number, line in enumerate(lines.values()):
         kind = number % len(CLASSES)
         points = [(panel.x(place), panel.y(float(value))) for place, value in enumerate(line[:, 0])]

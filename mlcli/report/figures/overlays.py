@@ -174,8 +174,8 @@ def _search_key(x: float, **there: bool) -> list[Mark]:
     for row, (mark, name) in enumerate(entries):
         y = TOP + 8 + ROW * row
         if isinstance(mark, Dots):
-            marks.append(replace(mark, points=mark.points + [0, y - 4]))
+            marks.append(replace(mark, points=mark.points + np.array([0, y - 4])))
         elif isinstance(mark, Segments):
-            marks.append(replace(mark, ends=mark.ends + [0, y - 4, 0, y - 4]))
+            marks.append(replace(mark, ends=mark.ends + np.array([0, y - 4, 0, y - 4])))
         marks.append(Text(x + 17, y, name, kind="small"))
     return marks
