@@ -20,11 +20,14 @@ mlcli project runs/pca flowers.csv -q | awk -F, 'NR > 1 {printf "%s p %.3f, q %.
 mlcli sample ball --rows 500 --columns 10 -o ball.csv -q
 mlcli check ball.csv | grep -E "nearest  outer|in your data|d = 10"
 
+mlcli check --label-column Species sample_data/iris.csv | grep -E "^  [124] column"
+
 mlcli sample swiss-roll --rows 400 --labels places.csv -o roll.csv -q
 mlcli isomap roll.csv -k 6 --set method.paths.algorithm=dijkstra -o runs/dijkstra -q
 mlcli isomap roll.csv -k 6 --set method.paths.algorithm=floyd -o runs/floyd -q
 mlcli compare runs/dijkstra runs/floyd
 mlcli route runs/dijkstra 1 200 | awk -F, 'END {printf "%d points, %.4f in all\n", NR - 1, $2}'
+mlcli route runs/dijkstra 1 200 --explain dijkstra.html -q | awk -F, '{on += $3} END {printf "%d points settled, the last at %.4f; %d on the path\n", NR - 1, $2, on}'
 
 mlcli autoencoder sample_data/iris.csv -p 2 -o runs/linear -q
 mlcli ppca sample_data/iris.csv -p 2 -o runs/ppca -q

@@ -79,7 +79,7 @@ def test_the_last_subset_is_the_data() -> None:
     for interval, value in ((found.nearest_over_farthest[-1], np.median(apart.min(axis=1) / farthest)),
                             (found.variation[-1], squared.std() / squared.mean()),
                             (found.separation[0].nearer[-1], expected)):
-        assert [interval.low, interval.median, interval.high] == pytest.approx(value, rel=1e-12)
+        assert [interval.low, interval.median, interval.high] == pytest.approx([value] * 3, rel=1e-12)
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=12), st.lists(st.integers(0, 5), min_size=1, max_size=12))
