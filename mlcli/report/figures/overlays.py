@@ -119,7 +119,7 @@ NEXT = 0.8  # radius of a point that is not settled over that of the others
 
 def search_over(values: Array, search: Search, edges: Indices, way: Indices, *, names: Sequence[str],
                 axes: Sequence[str], seed: int) -> Figure:
-    """Draw what Dijkstra's algorithm visited over the first two axes of an embedding (n x p), the nearer the darker.
+    """Draw what Dijkstra's algorithm visited over the first two axes of an embedding (n x p), colored by distance.
 
     `edges` (e x 2) are those of settled points, `way` (m) is the path, empty if there is none; `names` are those of the
     first and the last point.
@@ -163,13 +163,13 @@ def _search_key(x: float, **there: bool) -> list[Mark]:
     entries: list[tuple[Mark, str]] = [
         (Dots("s0", np.array([[x + 6, 0.0]]), 4), "settled first"),
         (Dots(f"s{STEPS - 1}", np.array([[x + 6, 0.0]]), 4), "settled last"),
-        (Segments("arrow", np.array([[x, 0.0, x + 12, 0.0]])), "to the point before")]
+        (Segments("arrow", np.array([[x, 0.0, x + 12, 0.0]])), "shortest path to each")]
     if there["frontier"]:
         entries.append((Dots("c1", np.array([[x + 6, 0.0]]), 4, "diamond"), "tentative distance"))
     if there["rest"]:
         entries.append((Dots("absent", np.array([[x + 6, 0.0]]), 4), "not visited"))
     if there["way"]:
-        entries.append((Segments("way", np.array([[x, 0.0, x + 12, 0.0]])), "shortest path"))
+        entries.append((Segments("way", np.array([[x, 0.0, x + 12, 0.0]])), "path"))
     marks: list[Mark] = []
     for row, (mark, name) in enumerate(entries):
         y = TOP + 8 + ROW * row
