@@ -84,8 +84,8 @@ class ExplainedRoute:
         steps = Html("<ol>" + "".join(f"<li>{safe(step, 1000)}</li>" for step in STEPS) + "</ol>")
         return document(f"Dijkstra\u2019s algorithm from {names[0]} to {names[1]}", lead, join([
             section("The visited part of the graph", figure(self.figure(), (
-                "Points on the first two axes of the run. The colors of settled points are the order in which they were "
-                "settled, by their distance; a thick line leads to the point before on the shortest path to each. Gray "
+                "Points on the first two axes of the run. Colors of settled points are the order in which they are "
+                "settled, by distance; a thick line leads to the point before on the shortest path to each. Gray "
                 "lines are their other edges."))),
             section("The algorithm", steps), section("Settled points, in order", *self._settled()),
             section("Floyd\u2019s algorithm on the first points", *self._floyd())]))
