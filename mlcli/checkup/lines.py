@@ -328,11 +328,11 @@ def _separation(found: Separation, sizes: tuple[int, ...]) -> str:
     shares = [interval.median for interval in found.nearer]
     best = max(range(len(shares)), key=shares.__getitem__)
     every, one = shares[-1], shares[0]
-    if shares[best] - every > GAIN:
+    if shares[best] <= CHANCE:
+        verdict = "about as by chance (50%): distances hardly separate them"
+    elif shares[best] - every > GAIN:
         verdict = (f"with {counted(sizes[best], 'column')} in {percent(shares[best], 0)}: many columns blur the "
                    "differences of a few")
-    elif every <= CHANCE:
-        verdict = "little more than by chance (50%): distances hardly separate them"
     elif every - one > GAIN:
         verdict = f"with one column in {percent(one, 0)}: columns add up"
     else:
