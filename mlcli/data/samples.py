@@ -1,19 +1,20 @@
 """Generated data sets: points on known surfaces, in a ball and in a cube, counts of cells and sites, flow in a pipe.
 
 A shape is a formula from uniform numbers to points (`place`); `cell_counts` and `site_counts` make tables of
-another kind. Each row takes its numbers from the stream in order, so the first m rows of n are the sample of m
-rows; noise has a stream of its own.
+another kind, a few rows at a time. Each row takes its numbers from the stream in order, so the first m rows of n are
+the sample of m rows; noise has a stream of its own.
 """
 
 import difflib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from itertools import chain
 from types import MappingProxyType
 
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.rows.blocks import row_blocks
+from mlcli.base.rows.blocks import in_order, row_blocks
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.data.table.row_numbers import RowNumbers
@@ -27,10 +28,11 @@ BATCH, SIZE = 0.5, 0.35  # standard deviations of log ratios: of a gene between 
 DEPTH = 2000.0  # mean total count of a cell
 SPREAD = 4.0  # shape of the gamma distribution: its variance is the square of its mean over this
 DRAWN = 256  # cells or sites drawn from one stream
+HELD = 50.0  # bytes of a row besides its counts
 
 
-def cell_counts(rows: int, genes: int, seed: int) -> Table:
-    """Return negative binomial counts (rows x genes), with the labels `type` and `batch`.
+def cell_counts(rows: int, genes: int, seed: int) -> Iterator[Table]:
+    """Yield negative binomial counts (rows x genes), with the labels `type` and `batch`, `DRAWN` rows at a time.
 
     A gene's mean is a cell's size times a log-normal base, times the ratios of its type and its batch.
     Types and batches are independent. The first m rows of n are the sample of m rows.
@@ -41,18 +43,19 @@ def cell_counts(rows: int, genes: int, seed: int) -> Table:
     raised = marked * levels.normal(RAISED, 0.5, (len(TYPES), genes))
     shifted = levels.normal(0.0, BATCH, (len(BATCHES), genes))
     types, batches, sizes = cells(rows, seed)
-    values = np.empty((rows, genes))
-    for number, start in enumerate(range(0, rows, DRAWN)):
-        some = slice(start, min(start + DRAWN, rows))
+    names, columns = tuple(TYPES), tuple(f"gene{number}" for number in range(1, genes + 1))
+
+    def draw(some: slice) -> Table:
         means = base * np.exp(raised[types[some]] + shifted[batches[some]])
         means *= (DEPTH * sizes[some] / means.sum(axis=1))[:, None]
-        noise, counts = (np.random.default_rng([seed, stream, number]) for stream in (3, 4))
-        values[some] = counts.poisson(means * noise.gamma(SPREAD, 1 / SPREAD, means.shape))
-    names = tuple(TYPES)
-    return Table(values=values, columns=tuple(f"gene{number}" for number in range(1, genes + 1)),
-                 ids=tuple(f"cell{number}" for number in range(1, rows + 1)),
-                 labels={"type": tuple(names[place] for place in types.tolist()),
-                         "batch": tuple(BATCHES[place] for place in batches.tolist())})
+        noise, counts = (np.random.default_rng([seed, stream, some.start // DRAWN]) for stream in (3, 4))
+        drawn = counts.poisson(means * noise.gamma(SPREAD, 1 / SPREAD, means.shape))
+        return Table(values=drawn.astype(np.float64), columns=columns,
+                     ids=RowNumbers(range(some.start + 1, some.stop + 1), "cell"),
+                     labels={"type": tuple(names[place] for place in types[some].tolist()),
+                             "batch": tuple(BATCHES[place] for place in batches[some].tolist())})
+
+    yield from in_order(draw, row_blocks(rows, DRAWN))
 
 
 def cells(rows: int, seed: int) -> tuple[Indices, Indices, Array]:
@@ -69,8 +72,8 @@ BEYOND = 1.0  # widths by which optima may lie outside of the gradients
 TALLEST = 30.0  # mean count of the most common species at its optimum
 
 
-def site_counts(rows: int, species: int, seed: int) -> Table:
-    """Return Poisson counts (rows x species), with the places `t` and `h` of each site on the gradients as labels.
+def site_counts(rows: int, species: int, seed: int) -> Iterator[Table]:
+    """Yield Poisson counts (rows x species), with the places `t` and `h` of each site on the gradients as labels.
 
     The mean of a species is a Gaussian of unit width around its optimum, as in Gauch and Whittaker's
     coenoclines (1972). Sites are uniform on the gradients. The first m rows of n are the sample of m rows.
@@ -79,15 +82,18 @@ def site_counts(rows: int, species: int, seed: int) -> Table:
     optima = np.random.default_rng([seed, 1]).random((species, 2)) * (lengths + 2 * BEYOND) - BEYOND
     heights = TALLEST * np.random.default_rng([seed, 2]).random(species) ** 2 + 1
     places = np.random.default_rng([seed, 0]).random((rows, 2)) * lengths
-    values = np.empty((rows, species))
-    for number, start in enumerate(range(0, rows, DRAWN)):
-        apart = places[start:start + DRAWN, None, :] - optima
+    columns = tuple(f"species{number}" for number in range(1, species + 1))
+
+    def draw(some: slice) -> Table:
+        apart = places[some, None, :] - optima
         means = heights * np.exp(-np.einsum("ijk,ijk->ij", apart, apart) / 2)
-        values[start:start + DRAWN] = np.random.default_rng([seed, 3, number]).poisson(means)
-    return Table(values=values, columns=tuple(f"species{number}" for number in range(1, species + 1)),
-                 ids=tuple(f"site{number}" for number in range(1, rows + 1)),
-                 labels={name: tuple(f"{place:.17g}" for place in places[:, axis].tolist())
-                         for axis, name in enumerate("th")})
+        drawn = np.random.default_rng([seed, 3, some.start // DRAWN]).poisson(means)
+        return Table(values=drawn.astype(np.float64), columns=columns,
+                     ids=RowNumbers(range(some.start + 1, some.stop + 1), "site"),
+                     labels={name: tuple(f"{place:.17g}" for place in places[some, axis].tolist())
+                             for axis, name in enumerate("th")})
+
+    yield from in_order(draw, row_blocks(rows, DRAWN))
 
 
 REGIMES = 3  # 1 homogeneous, 2 in layers, 3 in rings
@@ -154,9 +160,9 @@ class SampleData:
 
 @frozen
 class Counts:
-    """A generated table of counts: its function of rows, columns and a seed, and its default size."""
+    """A generated table of counts: its parts, of so many rows, columns and a seed, and its default size."""
 
-    make: Callable[[int, int, int], Table]
+    make: Callable[[int, int, int], Iterator[Table]]
     rows: int
     columns: int
 
@@ -290,18 +296,53 @@ def sample(name: str, rows: int | None, seed: int, noise: float | None = None, *
     the surface, the radius `r` of a ball, the distance `w` to the wall of a cube, `type` and `batch` of
     cells, `regime` and the fractions of water and oil in a pipe. Raises UsageError.
     """
-    name = require_name(name)
-    counts = TABLES.get(name)
-    size = rows if rows is not None else ROWS if counts is None else counts.rows
+    size, width = size_of(require_name(name), rows, columns)
     check(size, seed, noise or 0.0, columns)
-    width = columns or (SAMPLES[name].columns if counts is None else counts.columns)
-    Compute().require(8.0 * size * width, f"{size:,} rows of {width:,} columns", "ask for fewer with --rows")
+    require_memory(size, width, 8.0 * size * width)
+    parts = sample_parts(name, rows, seed, noise, truth=truth, columns=columns)
+    first = next(parts)
+    if first.rows == size:
+        return first
+    values, labels = np.empty((size, width)), {key: list[str]() for key in first.labels}
+    done = 0
+    for part in chain([first], parts):
+        values[done : done + part.rows] = part.values
+        done += part.rows
+        for key, texts in part.labels.items():
+            labels[key].extend(texts)
+    assert isinstance(first.ids, RowNumbers)
+    return replace(first, values=values, ids=RowNumbers.up_to(size).prefixed(first.ids.prefix),
+                   labels={key: tuple(texts) for key, texts in labels.items()})
+
+
+def sample_parts(name: str, rows: int | None, seed: int, noise: float | None = None, *, truth: bool = False,
+                 columns: int | None = None) -> Iterator[Table]:
+    """Return the rows of `sample` in tables of a few rows each: counts as they are drawn, points as one table.
+
+    Raises UsageError.
+    """
+    name = require_name(name)
+    counts, (size, width) = TABLES.get(name), size_of(name, rows, columns)
+    check(size, seed, noise or 0.0, columns)
+    require_memory(size, width, 8.0 * size * width if counts is None else HELD * size + 8.0 * DRAWN * width)
     if counts is None:
-        return sample_points(name, size, seed, noise, truth=truth, columns=columns)
+        return iter([sample_points(name, size, seed, noise, truth=truth, columns=columns)])
     if noise is not None:
         raise UsageError("SAMPLE-NOISE", "counts are random already", where="--noise", hint="leave it out")
-    table = counts.make(size, columns or counts.columns, seed)
-    return table if truth else replace(table, labels={})
+    parts = counts.make(size, width, seed)
+    return parts if truth else (replace(part, labels={}) for part in parts)
+
+
+def size_of(name: str, rows: int | None, columns: int | None) -> tuple[int, int]:
+    """Return the numbers of rows and columns of a sample, chosen or by default."""
+    counts = TABLES.get(name)
+    return (rows if rows is not None else ROWS if counts is None else counts.rows,
+            columns or (SAMPLES[name].columns if counts is None else counts.columns))
+
+
+def require_memory(rows: int, columns: int, size: float) -> None:
+    """Raise MemoryRefused where a sample of so many rows and columns takes more bytes than there are."""
+    Compute().require(size, f"{rows:,} rows of {columns:,} columns", "ask for fewer with --rows")
 
 
 def sample_points(name: str, rows: int, seed: int, noise: float | None, *, truth: bool, columns: int | None) -> Table:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mlcli.data.samples import BATCHES, RING, SAMPLES, SIDES, TUBE, TYPES, sample
+from mlcli.data.samples import BATCHES, RING, SAMPLES, SIDES, TUBE, TYPES, sample, sample_parts
 from mlcli.data.table.table import Table
 from mlcli.errors import UsageError
 from tests.wording import Wording
@@ -272,3 +272,13 @@ def test_meaningless_numbers_are_refused(rows: int, seed: int, noise: float | No
     with pytest.raises(UsageError) as caught:
         sample("helix", rows, seed, noise)
     assert caught.value.code == code
+
+
+@pytest.mark.parametrize("name", ["cells", "sites"])
+def test_parts_of_counts_make_the_table(name: str) -> None:
+    whole, parts = sample(name, 600, 2, truth=True, columns=5), [*sample_parts(name, 600, 2, truth=True, columns=5)]
+    assert [part.rows for part in parts] == [256, 256, 88]
+    assert np.array_equal(np.concatenate([part.values for part in parts]), whole.values)
+    assert tuple(name for part in parts for name in part.ids) == tuple(whole.ids)
+    assert {key: tuple(text for part in parts for text in part.labels[key]) for key in whole.labels} == whole.labels
+    assert whole.ids[599] == f"{name[:-1]}600"

@@ -1,8 +1,9 @@
 """`mlcli sample`: generated data sets."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
@@ -12,13 +13,16 @@ from mlcli.base.values.compute import Compute
 from mlcli.cli.line.behavior import Force, Quiet
 from mlcli.cli.line.completion import completer_of
 from mlcli.cli.screen.failure import say_written
-from mlcli.cli.screen.output import format_of, refuse_existing, write_out
+from mlcli.cli.screen.output import format_of, refuse_existing, standard_output, write_out
 from mlcli.config.layers import value_of
 from mlcli.data.options.formats import ANNDATA
-from mlcli.data.samples import NAMES, TABLES, names_with_columns
+from mlcli.data.samples import NAMES, TABLES, names_with_columns, sample_parts
 from mlcli.data.samples import sample as sample_of
 from mlcli.errors import UsageError
 from mlcli.publication import publish
+
+if TYPE_CHECKING:
+    from mlcli.data.table.table import Table
 
 Name = Annotated[str, typer.Argument(metavar="NAME", show_default=False, autocompletion=completer_of(lambda: NAMES),
                                      help=f"One of {', '.join(NAMES)}.")]
@@ -62,24 +66,52 @@ def sample(name: Name, rows: Rows = None, columns: Columns = None, seed: Seed = 
                          hint="write .csv, .parquet or .npy")
     sizes = [None if text is None else whole(text, flag) for text, flag in ((rows, "--rows"), (columns, "--columns"))]
     level = None if noise is None else number(noise, "--noise")
+    chosen: dict[str, Any] = {"rows": sizes[0], "seed": whole(seed, "--seed"), "noise": level, "columns": sizes[1],
+                              "truth": truth or labels is not None}
+    told: list[Table] = []
     with limit_threads(Compute().thread_count()):
-        table = sample_of(name, sizes[0], whole(seed, "--seed"), level, truth=truth or labels is not None,
-                          columns=sizes[1])
-        if labels is not None:
-            told = replace(table, values=np.empty((table.rows, 0)), columns=())
-            write_out(replace(told, id_name="id"), labels, None, force=force)
-            table = replace(table, labels={})
         if annotated:
             from mlcli.data.write.h5ad import write_annotated_counts
 
+            (table,) = without_labels(iter([sample_of(name, **chosen)]), None if labels is None else told)
             publish.write_whole(Path(output), lambda draft: write_annotated_counts(table, draft), force=force)
         else:
-            # a CSV's first column without a name is read as ids
-            ids = "" if format_of(output, None) == "csv" else "id"
-            write_out(replace(table, id_name=ids), output, None, force=force)
+            write_sample(without_labels(sample_parts(name, **chosen), None if labels is None else told), output,
+                         force=force)
+        if labels is not None:
+            from mlcli.data.write.table import joined
+
+            write_out(replace(joined(told), id_name="id"), labels, None, force=force)
     for path in () if quiet else (labels, output):
         if path not in (None, "-"):
             say_written(f"wrote {path}", path)
+
+
+def without_labels(parts: "Iterator[Table]", told: "list[Table] | None") -> "Iterator[Table]":
+    """Yield parts of a table without their labels, which are added to `told` as tables of their own; None keeps them.
+    """
+    for part in parts:
+        if told is not None:
+            told.append(replace(part, values=np.empty((part.rows, 0)), columns=()))
+        yield part if told is None else replace(part, labels={})
+
+
+def write_sample(parts: "Iterator[Table]", output: str, *, force: bool) -> None:
+    """Write a table that comes in parts to standard output as CSV (`-`), or to a file, whole or not at all."""
+    from mlcli.data.write.table import write_parts, writing_to
+
+    chosen = format_of(output, None)
+    ids = "" if chosen == "csv" else "id"  # a CSV's first column without a name is read as ids
+    named = (replace(part, id_name=ids) for part in parts)
+
+    def write(draft: Path) -> None:
+        with writing_to(draft) as stream:
+            write_parts(named, stream, chosen)
+
+    if output == "-":
+        write_parts(named, standard_output(), chosen)
+    else:
+        publish.write_whole(Path(output), write, force=force)
 
 
 def refuse_labels(labels: str, output: str, truth: bool) -> None:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from mlcli.data.read.new_rows import MappedTable
 
 CELLS = 1 << 18  # cells formatted in one step
-GROUP = 1 << 20  # rows of a Parquet file's row group
+GROUP = 1 << 20, 1 << 24  # rows and numbers of a Parquet file's row group, at most
 QUOTED = re.compile(r'[",\r\n]|^\s|\s\Z')
 FORMULA = re.compile(r"[=+\-@\t\r]")
 
@@ -116,9 +116,15 @@ def quoted(text: str) -> str:
 def write_parquet(table: Table, stream: BinaryIO) -> None:
     """Write a table as Parquet: ids and labels as text, columns in double precision."""
     with parquet_writer(table, stream) as writer:
-        for rows in row_blocks(len(table.ids), GROUP):
+        for rows in row_blocks(len(table.ids), group_rows(table)):
             write_group(writer, table, rows)
             release_pages()
+
+
+def group_rows(table: Table) -> int:
+    """Return the number of rows of a table's row groups, by the number of its columns."""
+    most, numbers = GROUP
+    return min(most, max(numbers // max(len(table.columns), 1), 1))
 
 
 def parquet_writer(table: Table, stream: BinaryIO) -> Any:
@@ -213,17 +219,22 @@ def write_when_complete(placed: "MappedTable", stream: BinaryIO) -> None:
 
 
 def _write(placed: "MappedTable", stream: BinaryIO, format: str) -> None:
-    parts = placed.parts()
+    if format == "csv":
+        warn_of_formulas(placed.table)
+    write_parts(placed.parts(), stream, format)
+
+
+def write_parts(parts: Iterator[Table], stream: BinaryIO, format: str) -> None:
+    """Write a table that comes in parts, at least one: ids, labels, then the columns (NPY: the values alone)."""
     first = next(parts)
     every = chain([first], parts)
     if format == "csv":
-        warn_of_formulas(placed.table)
         stream.write(csv_header(first))
         for part in every:
             write_lines(part, stream)
     elif format == "parquet":
         with parquet_writer(first, stream) as writer:
-            for group in regroup(every, GROUP):
+            for group in regroup(every, group_rows(first)):
                 write_group(writer, group, slice(None))
     else:
         _write_npy(every, len(first.columns), stream)
@@ -231,15 +242,18 @@ def _write(placed: "MappedTable", stream: BinaryIO, format: str) -> None:
 
 def regroup(parts: Iterator[Table], rows: int) -> Iterator[Table]:
     """Yield the rows in tables of `rows` rows; the last one has the remainder."""
-    held: list[Table] = []
+    held, count = list[Table](), 0
     for part in parts:
         held.append(part)
-        while sum(len(some.ids) for some in held) >= rows:
-            whole = _joined(held)
-            yield _cut(whole, slice(0, rows))
-            held = [_cut(whole, slice(rows, None))]
-    if held and len((whole := _joined(held)).ids):
-        yield whole
+        count += len(part.ids)
+        if count < rows:
+            continue
+        whole = joined(held)
+        for start in range(0, count - rows + 1, rows):
+            yield _cut(whole, slice(start, start + rows))
+        held, count = [_cut(whole, slice(count - count % rows, None))], count % rows
+    if count:
+        yield joined(held)
 
 
 def _write_npy(parts: Iterator[Table], columns: int, stream: BinaryIO) -> None:
@@ -253,7 +267,7 @@ def _write_npy(parts: Iterator[Table], columns: int, stream: BinaryIO) -> None:
     write_npy_header(stream, (rows, columns))
 
 
-def _joined(parts: list[Table]) -> Table:
+def joined(parts: list[Table]) -> Table:
     """Return parts as one table."""
     if len(parts) == 1:
         return parts[0]
