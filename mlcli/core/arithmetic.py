@@ -143,6 +143,14 @@ def sum_of_all(values: Array) -> float:
     return sum_of_all(numbers[:half]) + sum_of_all(numbers[half:])
 
 
+def sum_of_parts(numbers_of: Callable[[slice], Array], count: int, first: int = 0) -> float:
+    """Return the sum of numbers, from the `first` on, of which a function returns some: that of `sum_of_all`."""
+    if count <= BLOCK:
+        return sum_of_all(numbers_of(slice(first, first + count)))
+    half = count // 2 // LINE * LINE
+    return sum_of_parts(numbers_of, half, first) + sum_of_parts(numbers_of, count - half, first + half)
+
+
 def dot(left: Array, right: Array) -> float:
     """Return the sum of products of two arrays of one shape."""
     return sum_of_all(left * right)
@@ -353,25 +361,32 @@ def leading_pairs(apply: Callable[[Array], Array], start: Array, count: int, tol
     By block Krylov from a start (n x b) of more than `count` columns, with restarts from the Ritz vectors, until the
     residuals are below `tolerance` times the largest absolute eigenvalue. `apply` maps a block (n x b) to its image.
     """
-    basis = orthonormal(start)
-    images = apply(basis)
+    most = min(WIDEST * start.shape[1], len(start))
+    held = np.empty((2, min(most + start.shape[1], len(start)), len(start)))  # columns of the basis, and their images
+    block = orthonormal(start)
+    newest = apply(block)
     for number in range(restarts):
-        newest = images
-        while basis.shape[1] < min(WIDEST * start.shape[1], len(start)):
+        width = block.shape[1]
+        held[0, :width], held[1, :width] = block.T, newest.T
+        while width < most:
+            basis = held[0, :width].T
             rest = newest - combine(basis, inner_products(basis, newest))
             block = orthonormal(rest - combine(basis, inner_products(basis, rest)))
             block = block - combine(basis, inner_products(basis, block))  # what rounding of a small rest has left
-            block = orthonormal(block)[:, : len(start) - basis.shape[1]]
+            block = orthonormal(block)[:, : len(start) - width]
             if not block.shape[1]:
                 break
             newest = apply(block)
-            basis, images = np.hstack([basis, block]), np.hstack([images, newest])
+            added = slice(width, width + block.shape[1])
+            held[0, added], held[1, added] = block.T, newest.T
+            width = added.stop
+        basis, images = held[0, :width].T, held[1, :width].T
         values, turn = symmetric_eigen(inner_products(basis, images))
         kept = turn[:, : start.shape[1]]
-        basis, images = combine(basis, kept), combine(images, kept)
-        errors = images[:, :count] - basis[:, :count] * values[:count]
+        block, newest = combine(basis, kept), combine(images, kept)
+        errors = newest[:, :count] - block[:, :count] * values[:count]
         worst = np.sqrt(np.sum(errors * errors, axis=0)).max(initial=0.0)
-        converged = bool(worst <= tolerance * np.abs(values).max(initial=0.0)) or basis.shape[1] >= len(start)
+        converged = bool(worst <= tolerance * np.abs(values).max(initial=0.0)) or block.shape[1] >= len(start)
         if converged or number == restarts - 1:
             break
-    return values[:count], basis[:, :count], converged
+    return values[:count], block[:, :count], converged

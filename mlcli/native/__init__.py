@@ -27,6 +27,7 @@ from mlcli.native.paths import (
     dijkstra_rows,
     floyd_pivot,
     floyd_rows,
+    join_lists,
     pieces,
     strong_pieces,
     undirected,

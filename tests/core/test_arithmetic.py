@@ -50,7 +50,7 @@ def test_functions_of_numbers_beyond_their_range() -> None:
         assert np.isnan(function(np.array([np.nan]))).all()
 
 
-@pytest.mark.parametrize("size", [0, 5, 8192, 8193, 22201, 100_001])
+@pytest.mark.parametrize("size", [0, 5, 8192, 8193, 22201, 100_001, 600_001])
 def test_a_long_sum_is_that_of_its_halves(size: int) -> None:
     numbers = np.random.default_rng(3).random(size)
 
@@ -59,6 +59,7 @@ def test_a_long_sum_is_that_of_its_halves(size: int) -> None:
         return float(some.sum()) if len(some) <= 8192 else halved(some[:half]) + halved(some[half:])
 
     assert arithmetic.sum_of_all(numbers) == halved(numbers)
+    assert arithmetic.sum_of_parts(lambda some: numbers[some], len(numbers)) == halved(numbers)
     assert arithmetic.inner_products(numbers[:, None], numbers[:, None]) == halved(numbers * numbers)
 
 

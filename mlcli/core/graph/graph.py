@@ -10,6 +10,7 @@ from mlcli.base.stored import stored
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.products import Later, Sparse
 from mlcli.core.graph.search import Lists
+from mlcli.native.paths import Join
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -117,6 +118,38 @@ def graph_of(lists: Lists, rule: Literal["union", "mutual"]) -> Graph:
     if native.available():
         return Graph(*native.undirected(lists.starts, lists.indices, lists.lengths, mutual=rule == "mutual"))
     return undirected(len(lists.starts) - 1, lists.rows, lists.indices, lists.lengths, rule)
+
+
+LONGEST = 4096  # entries of a list up to which it is looked through for each of them
+
+
+def symmetrize(lists: Lists, join: Join, *, divisor: float = 1.0, mix: float = 1.0,
+               single: bool = False) -> tuple[Indices, AnyArray, AnyArray]:
+    """Return starts (n + 1), columns (int32) and numbers of a symmetric matrix of the lengths v and w in both lists.
+
+    They are (v + w) / `divisor` (sum), `mix` (v + w - v w) + (1 - `mix`) v w (mixture), or the larger of both, with
+    zero for a list without the other vertex. Numbers that are zero are left out but for the last. A list names a vertex
+    once. `single` rounds them to single precision.
+    """
+    if native.available() and int(lists.counts.max(initial=0)) <= LONGEST:
+        return native.join_lists(lists.starts, lists.indices, lists.lengths, join=join, divisor=divisor, mix=mix,
+                                 single=single)
+    rows, columns, size = lists.rows, lists.indices.astype(np.int64), len(lists.counts)
+    every = np.union1d(rows * size + columns, columns * size + rows)
+    there, other = np.zeros(len(every)), np.zeros(len(every))
+    there[np.searchsorted(every, rows * size + columns)] = lists.lengths
+    other[np.searchsorted(every, columns * size + rows)] = lists.lengths
+    if join == "sum":
+        found = there / divisor + other / divisor
+    elif join == "larger":
+        found = np.maximum(there, other)
+    else:
+        products = there * other
+        found = mix * (there + other - products) + (1 - mix) * products
+    kept = np.ones(len(every), dtype=bool) if join == "larger" else found != 0
+    rows, columns = np.divmod(every[kept], size)
+    starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=size))])
+    return starts, columns.astype(np.int32), found[kept].astype(np.float32 if single else np.float64)
 
 
 def union_recipe(lists: Lists) -> Later:

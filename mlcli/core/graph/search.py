@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from scipy import sparse
 
 PAIR = 16.0  # bytes of a neighbor: its number and its distance
+HELD_PAIRS = 28.0  # bytes of a neighbor while it is refined: a candidate in single precision besides
 PARTS = 256  # blocks that a search is divided into, at most
 
 
@@ -133,7 +134,7 @@ def _select(new: Array, points: Array, count: int, own: Indices | None, metric: 
               else MetricSearch(new, metric, points, count, own))
     indices, lengths = concatenate(list(results(search))) if sent(search.seconds) else search.here()
     return Lists(np.arange(len(new) + 1) * count, indices.ravel(),
-                 (np.sqrt(lengths) if metric.plain else lengths).ravel())
+                 (np.sqrt(lengths, out=lengths) if metric.plain else lengths).ravel())
 
 
 def nearest_in_matrix(distances: Array, count: int, without_self: bool) -> Lists:
@@ -474,7 +475,7 @@ def step_of_search(metric: RowMetric, shape: tuple[int, ...], count: int, thread
     if metric.plain:
         if not tree:
             seconds += pass_cost(rows * columns * (count + SPARE))
-        return Step("neighbors", how, seconds, rows * (4.0 * columns * (not tree) + 8.0 * 6 * (count + SPARE))
+        return Step("neighbors", how, seconds, rows * (4.0 * columns * (not tree) + HELD_PAIRS * (count + SPARE))
                     + 8.0 * (0 if tree or whole else numbers_in_blocks(rows, 1)))
     return Step("neighbors", f"{how}, then by {metric.name}", seconds + pass_cost(rows * columns * (count + SPARE)),
                 8.0 * (rows * (2 * columns + 8 * count) + numbers_in_blocks(rows, threads)))

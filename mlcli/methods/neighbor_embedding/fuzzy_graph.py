@@ -12,7 +12,7 @@ from mlcli.base.types import Array, Indices
 from mlcli.base.values.inputs import AffinityGraph, Features, Joined, Labeled, WeightedGraph
 from mlcli.base.values.missing import present_cells
 from mlcli.core.arithmetic import binary_logarithm, exponential, logarithm, normal_numbers, sum_of_all
-from mlcli.core.graph.graph import Graph
+from mlcli.core.graph.graph import Graph, symmetrize
 from mlcli.core.graph.neighbors import Nearest
 from mlcli.core.graph.search import Lists, sort_lists
 from mlcli.core.layouts.first_coordinates import eigenmap_start, principal_start
@@ -103,24 +103,16 @@ def fuzzy_graph(lists: Lists, connectivity: float, mix: float) -> Graph:
     Between these, the mean with weights `mix` and 1 - `mix`. Edges of membership zero are left out.
     """
     values = memberships_of(lists, smooth_lengths(lists, connectivity))
-    size = len(lists.counts)
-    keys = lists.rows * size + lists.indices
-    back = lists.indices * size + lists.rows
-    every = np.union1d(keys, back)
-    there, other = np.zeros(len(every)), np.zeros(len(every))
-    there[np.searchsorted(every, keys)] = values
-    other[np.searchsorted(every, back)] = values
-    products = there * other
-    joined = mix * (there + other - products) + (1 - mix) * products
-    kept = joined > 0
-    rows, columns = np.divmod(every[kept], size)
-    starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=size))])
-    return Graph(starts, columns, joined[kept])
+    starts, columns, joined = symmetrize(Lists(lists.starts, lists.indices, values), "mixture", mix=mix)
+    return Graph(starts, columns.astype(np.int64), joined)
 
 
 def with_lengths(graph: Graph, lists: Lists) -> Graph:
     """Return a graph of memberships with the lengths of the lists, of which it has all edges or some, in their place.
     """
+    _, columns, whole = symmetrize(lists, "larger")
+    if len(columns) == len(graph.indices):
+        return Graph(graph.starts, graph.indices, whole)
     size = graph.size
     keys = np.repeat(np.arange(size), np.diff(graph.starts)) * size + graph.indices
     lengths = np.zeros(len(keys))

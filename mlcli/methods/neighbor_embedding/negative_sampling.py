@@ -165,6 +165,7 @@ def move_rows(edges: EdgeArrays, own: Array, first: int, points: Array, curve: A
 LEAST_RADIUS = 1e-8  # is added to a radius: in the data relative to the median, in the layout as in umap-learn
 ALIKE = 1e-6  # deviation of log radii up to which they are equal
 BLOCK = 8192  # rows of a block
+NUMBERS = 2**20  # edges whose phases are computed together
 
 
 class Density(Options):
@@ -371,17 +372,20 @@ def phases_of(graph: Graph, epochs: int) -> list[EdgeArrays]:
     """
     shares = graph.lengths / graph.lengths.max(initial=0.0)
     kept = kept_edges(graph.lengths, epochs)
-    rows = np.repeat(np.arange(graph.size), np.diff(graph.starts))[kept]
-    columns, numbers = graph.indices[kept], kept
-    rates = np.minimum(np.rint(shares[kept] * HALF), HALF - 1).astype(np.uint32)
-    phases = (mixed(numbers.astype(np.uint64)) % np.uint64(PHASES)).astype(np.int64)
+    rows = np.repeat(np.arange(graph.size, dtype=np.int32), np.diff(graph.starts))[kept]
+    columns, numbers = graph.indices[kept].astype(np.int32), kept
+    rates, phases = np.empty(len(kept), dtype=np.uint32), np.empty(len(kept), dtype=np.uint8)
+    for some in row_blocks(len(kept), NUMBERS):
+        rates[some] = np.minimum(np.rint(shares[kept[some]] * HALF), HALF - 1)
+        phases[some] = mixed(numbers[some].astype(np.uint64)) % np.uint64(PHASES)
+    del shares
     found = []
     for phase in range(PHASES):
         some = np.flatnonzero(phases == phase)
         here, there = np.concatenate([rows[some], columns[some]]), np.concatenate([columns[some], rows[some]])
         order = np.lexsort((there, here))
         starts = np.concatenate([[0], np.cumsum(np.bincount(here, minlength=graph.size))])
-        found.append(EdgeArrays(starts, there[order].astype(np.int32), np.tile(rates[some], 2)[order],
+        found.append(EdgeArrays(starts, there[order], np.tile(rates[some], 2)[order],
                                 np.concatenate([numbers[some], np.full(len(some), -1)])[order].astype(np.int32)))
     return found
 

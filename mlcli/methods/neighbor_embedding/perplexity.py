@@ -12,15 +12,15 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.rates import pass_cost, rates
-from mlcli.base.rows.blocks import in_order, one_by_one, row_blocks
+from mlcli.base.rows.blocks import each, one_by_one, row_blocks
 from mlcli.base.stages.stage import computed, note, running, stage
 from mlcli.base.stages.steps import Step
 from mlcli.base.stored import result
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import AffinityGraph, Dissimilarities, Features, Joined, Spatial, WeightedGraph
-from mlcli.core.arithmetic import dot, exponential, logarithm
-from mlcli.core.graph.graph import undirected
+from mlcli.core.arithmetic import exponential, logarithm, sum_of_parts
+from mlcli.core.graph.graph import symmetrize, undirected
 from mlcli.core.graph.neighbors import nearest_by
 from mlcli.core.graph.pieces import first_ids
 from mlcli.core.graph.search import Lists
@@ -46,19 +46,24 @@ class JointAffinities:
 
     starts: Indices  # n + 1
     indices: AnyArray  # int32
-    values: Array
+    values: AnyArray  # in single precision from `SINGLE` points on
     precisions: Array  # n x s, of d² over the square of the row's middle d; none where affinities are given
 
     @property
-    def graph(self) -> tuple[Indices, AnyArray, Array]:
+    def graph(self) -> tuple[Indices, AnyArray, AnyArray]:
         """The starts of rows, and the column and the affinity of each entry."""
         return self.starts, self.indices, self.values
 
     @property
     def entropy(self) -> float:
         """-Σ p log p."""
-        shares = self.values[self.values > 0]
-        return -dot(shares, logarithm(shares))
+        shares = self.values if (self.values > 0).all() else self.values[self.values > 0]
+
+        def terms(some: slice) -> Array:
+            numbers = shares[some].astype(np.float64, copy=False)
+            return numbers * logarithm(numbers)
+
+        return -sum_of_parts(terms, len(shares))
 
 
 @frozen
@@ -152,14 +157,14 @@ def conditional(gaps: DistanceGaps, perplexities: Sequence[float]) -> tuple[Arra
 @stage("weights", version=1)
 def calibrate(lists: Lists, perplexities: tuple[float, ...]) -> JointAffinities:
     """Return the joint affinities of points with these neighbors."""
-    def work(rows: slice) -> tuple[Array, Array]:
-        gaps = gaps_of(lists, rows)
-        shares, precisions = conditional(gaps, perplexities)
-        return shares[gaps.present], precisions
+    shares, precisions = np.empty(len(lists.indices)), np.empty((len(lists.counts), len(perplexities)))
 
-    blocks = row_blocks(len(lists.counts), BLOCK, int(lists.counts.max(initial=1)))
-    parts = list(in_order(work, blocks, progress=True))
-    shares, precisions = np.concatenate([shares for shares, _ in parts]), np.vstack([part for _, part in parts])
+    def work(rows: slice) -> None:
+        gaps = gaps_of(lists, rows)
+        found, precisions[rows] = conditional(gaps, perplexities)
+        shares[lists.starts[rows.start] : lists.starts[rows.stop]] = found[gaps.present]
+
+    each(work, row_blocks(len(lists.counts), BLOCK, int(lists.counts.max(initial=1))), progress=True)
     computed("conditional affinities", (lists, shares))
     return joint(lists, shares, precisions)
 
@@ -175,18 +180,15 @@ def gaps_of(lists: Lists, rows: slice) -> DistanceGaps:
 
 def joint(lists: Lists, shares: Array, precisions: Array) -> JointAffinities:
     """Return joint affinities (P + Pᵀ) / 2n of rows P (e) of the lists, each with sum one."""
-    from scipy import sparse
-
     size = len(lists.starts) - 1
-    rows = sparse.csr_array((shares / (2 * size), lists.indices, lists.starts), shape=(size, size)).sorted_indices()
-    both = (rows + rows.T.tocsr()).tocsr()
-    both.sort_indices()
-    return JointAffinities(both.indptr.astype(np.int64), both.indices.astype(np.int32), both.data, precisions)
+    return JointAffinities(*symmetrize(Lists(lists.starts, lists.indices, shares), "sum", divisor=2.0 * size,
+                                       single=size >= SINGLE), precisions)
 
 
 FEWEST = 5  # points of which some have a perplexity above 1 and below (n - 1) / 3
 BOTH_WAYS = 1.6  # entries of joint affinities for each neighbor, as some of these are neighbors of each other
-WORKING = 12  # numbers in memory for each entry, while affinities are made
+SINGLE = 2**18  # points from which on joint affinities are in single precision
+WORKING = 20.0  # bytes of a neighbor while affinities are made, beside theirs: its number, length and share
 TRIALS = 12  # evaluations of a row's entropy until it has the perplexity
 HELD = 2**20  # numbers of a block of distances
 
@@ -231,7 +233,8 @@ def affinity_lists(data: Joined, perplexities: tuple[float, ...], search: Search
     """Return the neighbors that affinities are of: the nearest, or the ends of a graph's edges."""
     if isinstance(data, WeightedGraph):
         return Lists(data.starts, data.indices, data.weights)
-    return nearest_by(search, reach(perplexities)).lists(data)
+    lists = nearest_by(search, reach(perplexities)).lists(data)
+    return Lists(lists.starts, lists.indices.astype(np.int32), lists.lengths)
 
 
 def require_lengths(data: Spatial, lists: Lists) -> None:
@@ -257,7 +260,8 @@ def equal_groups(lists: Lists, square: Array | None) -> Indices | None:
     near = np.flatnonzero(lists.lengths == 0)
     if not len(near):
         return None
-    rows, columns, size = lists.rows[near], lists.indices[near], len(lists.starts) - 1
+    size = len(lists.starts) - 1
+    rows, columns = np.searchsorted(lists.starts, near, side="right") - 1, lists.indices[near].astype(np.int64)
     if square is not None:
         same = alike(square, rows, columns)
         rows, columns = rows[same], columns[same]
@@ -285,7 +289,13 @@ def affinity_steps(data: Joined, perplexities: tuple[float, ...], compute: Compu
     trials = 0 if isinstance(data, AffinityGraph) else TRIALS * len(perplexities)
     seconds = (trials * rates().bent / compute.thread_count() + rates().neighbor + 4 * pass_cost(1) * 8) * entries
     return [*searching, Step("weights", f"of {entries:,} neighbors" if searching else f"of {entries:,} edges", seconds,
-                             8.0 * WORKING * entries)]
+                             (WORKING + (1.0 if isinstance(data, WeightedGraph) else BOTH_WAYS)
+                              * entry_bytes(len(data.values))) * entries)]
+
+
+def entry_bytes(count: int) -> float:
+    """Return the bytes of a joint affinity and its column, of so many points."""
+    return 8.0 if count >= SINGLE else 12.0
 
 
 def entries_of(data: Joined, perplexities: tuple[float, ...]) -> float:

@@ -58,6 +58,7 @@ from mlcli.methods.neighbor_embedding.perplexity import (
     affinity_lists,
     affinity_steps,
     entries_of,
+    entry_bytes,
     groups_of,
     joint_affinities,
     reach,
@@ -114,7 +115,7 @@ def small_start(points: Array, axes: int, compute: Compute) -> Array:
 
 def eigenmaps(affinities: JointAffinities, axes: int, compute: Compute) -> Array:
     """Return Laplacian eigenmaps of the affinities (n x axes), with pieces of their graph apart."""
-    graph = Graph(affinities.starts, affinities.indices.astype(np.int64), affinities.values)
+    graph = Graph(affinities.starts, affinities.indices.astype(np.int64), affinities.values.astype(np.float64))
     return eigenmap_start(graph, axes, compute.seed)
 
 
@@ -259,7 +260,6 @@ LEAST_DOF = 1e-200
 TRUE_ROWS = 10_000  # up to which the divergence that is stated is that of all pairs
 MOTION = 12  # arrays of coordinates while a step is made
 FEW = 1.2  # least perplexity of a graph by default
-ENTRY = 12.0  # bytes of an affinity and its column
 NAMED = {"exact": "all pairs", "grid": "a grid", "tree": "a tree"}
 
 
@@ -481,7 +481,7 @@ class TSNE(NeighborEmbedding):
         return [*added_neighbor_steps(data, count, reach(self.perplexities), threads),
                 Step("iterate", f"{self.added_steps} steps of {count:,} rows among {size - count:,}",
                      self.added_steps * (pairs + attract_seconds(int(BOTH_WAYS * entries), self.axes.count, threads)),
-                     ENTRY * BOTH_WAYS * entries + 8.0 * MOTION * size * self.axes.count)]
+                     entry_bytes(size) * BOTH_WAYS * entries + 8.0 * MOTION * size * self.axes.count)]
 
     def checks_among(self, subject: Subject, moving: Indices) -> Iterator[Check]:
         """Check the perplexity of added rows, and divergence and slope by sums of another library."""
@@ -581,7 +581,7 @@ class TSNEComposition(Composition[Model]):
     def held(self) -> float:
         """Bytes of affinities, of coordinates and of what their forces take."""
         count, axes = self.shape
-        return ENTRY * self.entries + 8.0 * MOTION * count * axes + repel_bytes(
+        return entry_bytes(count) * self.entries + 8.0 * MOTION * count * axes + repel_bytes(
             count, axes, choose_summation(count, axes)) + attract_bytes(count, axes)
 
     @FitStage

@@ -74,8 +74,8 @@ PLACING = 0.2, 0.25  # share of the epochs, and of the first rate, by which new 
 BOTH_WAYS = 1.5  # edges of the graph for each neighbor
 SHARE = 0.35  # of the edges that are due in an epoch
 SAMPLE = 8.0  # work of a force, in functions of one distance
-HELD, ONCE = 24.0, 150.0  # bytes of an edge while points move, and while the graph is made
-BASIS = 34  # blocks of the eigensolve at once
+HELD, ONCE = 24.0, 70.0  # bytes of an edge while points move, and while the graph is made
+BASIS = 18  # blocks of the eigensolve at once
 START = 10_000.0  # work of a start for an edge, in bytes of a pass over memory
 
 

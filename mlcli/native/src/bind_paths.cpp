@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -26,6 +27,115 @@ void dijkstra_rows(Vector<std::int64_t> starts, Vector<std::int64_t> indices, Ve
     Dijkstra search(graph);
     for (std::size_t i = 0; i < sources.size(); ++i)
         search.row(static_cast<std::int32_t>(sources(i)), out.data() + static_cast<std::int64_t>(i) * size);
+}
+
+// What the numbers v and w of a pair become that each of its vertices lists, zero where one does not list the other:
+// (v + w) / divisor, mix (v + w - v w) + (1 - mix) v w, or the larger. Entries of zero are left out but for the last.
+enum class Join : int { sum, mixture, larger };
+
+struct Joined {
+    Join join;
+    double divisor, mix;
+
+    double operator()(double v, double w) const {
+        if (join == Join::sum) return v / divisor + w / divisor;
+        if (join == Join::larger) return std::max(v, w);
+        const double both = v * w;
+        return mix * (v + w - both) + (1 - mix) * both;
+    }
+};
+
+// Calls visit(v, u, number, whether u lists v too) for each u that some vertices v list. A list is looked through from
+// its start, a few entries at a time: lists are short.
+template <class Visit>
+void visit_pairs(const Vector<std::int64_t> &starts, const Vector<std::int32_t> &columns, const Vector<double> &values,
+                 const Joined &joined, std::int64_t first, std::int64_t last, Visit visit) {
+    constexpr std::int64_t TOGETHER = 16;
+    const std::int32_t *column = columns.data();
+    for (std::int64_t v = first; v < last; ++v)
+        for (std::int64_t e = starts(v); e < starts(v + 1); ++e) {
+            const std::int32_t u = column[e];
+            std::int64_t at = starts(u);
+            const std::int64_t end = starts(u + 1);
+            for (; at < end; at += TOGETHER) {
+                const std::int64_t stop = std::min(at + TOGETHER, end);
+                bool there = false;
+                for (std::int64_t k = at; k < stop; ++k) there |= column[k] == v;
+                if (there) break;
+            }
+            const bool listed = at < end;
+            while (listed && column[at] != v) ++at;
+            const double number = joined(values(e), listed ? values(at) : 0.0);
+            if (number != 0 || joined.join == Join::larger) visit(v, u, number, listed);
+        }
+}
+
+void check_lists(const Vector<std::int64_t> &starts, const Vector<std::int32_t> &columns, std::int64_t first,
+                 std::int64_t last) {
+    const auto size = static_cast<std::int64_t>(starts.size()) - 1;
+    require(size >= 0 && first >= 0 && first <= last && last <= size, "rows are out of range");
+    require(starts(0) == 0 && starts(size) == static_cast<std::int64_t>(columns.size()),
+            "the lists must hold all entries");
+    for (std::int64_t v = 0; v < size; ++v) require(starts(v) <= starts(v + 1), "the lists must be in order");
+    for (std::int64_t e = starts(first); e < starts(last); ++e)
+        require(columns(e) >= 0 && columns(e) < size, "a vertex is out of range");
+}
+
+// How many entries the rows of the joined matrix have from the lists of some vertices; lists may be counted at the same
+// time. `counts` (n) begin with zeros.
+void count_joined(Vector<std::int64_t> starts, Vector<std::int32_t> columns, Vector<double> values, int join,
+                  double divisor, double mix, std::int64_t first, std::int64_t last, Target<std::int64_t> counts) {
+    check_lists(starts, columns, first, last);
+    require(values.size() == columns.size() && counts.size() + 1 == starts.size(), "every entry has a number");
+    nb::gil_scoped_release release;
+    visit_pairs(starts, columns, values, Joined{static_cast<Join>(join), divisor, mix}, first, last,
+                [&](std::int64_t v, std::int32_t u, double, bool listed) {
+                    __atomic_fetch_add(&counts(v), 1, __ATOMIC_RELAXED);
+                    if (!listed) __atomic_fetch_add(&counts(u), 1, __ATOMIC_RELAXED);
+                });
+}
+
+// Writes these entries, each at the next place (n) of its row, in any order; places end where rows do.
+template <class T>
+void fill_joined(Vector<std::int64_t> starts, Vector<std::int32_t> columns, Vector<double> values, int join,
+                 double divisor, double mix, std::int64_t first, std::int64_t last, Target<std::int64_t> next,
+                 Target<std::int32_t> indices, Target<T> out) {
+    check_lists(starts, columns, first, last);
+    require(values.size() == columns.size() && next.size() + 1 == starts.size() && indices.size() == out.size(),
+            "every entry has a number");
+    nb::gil_scoped_release release;
+    const auto room = static_cast<std::int64_t>(out.size());
+    auto write = [&](std::int64_t v, std::int64_t u, double number) {
+        const std::int64_t place = __atomic_fetch_add(&next(v), 1, __ATOMIC_RELAXED);
+        if (place < 0 || place >= room) return;  // of numbers that were changed since they were counted
+        indices(place) = static_cast<std::int32_t>(u);
+        out(place) = static_cast<T>(number);
+    };
+    visit_pairs(starts, columns, values, Joined{static_cast<Join>(join), divisor, mix}, first, last,
+                [&](std::int64_t v, std::int32_t u, double number, bool listed) {
+                    write(v, u, number);
+                    if (!listed) write(u, v, number);
+                });
+}
+
+// Sorts the entries of some rows by their columns.
+template <class T>
+void sort_joined(Vector<std::int64_t> starts, std::int64_t first, std::int64_t last, Target<std::int32_t> indices,
+                 Target<T> out) {
+    const auto size = static_cast<std::int64_t>(starts.size()) - 1;
+    require(first >= 0 && first <= last && last <= size && indices.size() == out.size(), "rows are out of range");
+    for (std::int64_t v = first; v < last; ++v) require(starts(v) <= starts(v + 1), "the rows must be in order");
+    require(first == last || (starts(first) >= 0 && starts(last) <= static_cast<std::int64_t>(out.size())),
+            "the rows must hold all entries");
+    nb::gil_scoped_release release;
+    std::vector<std::pair<std::int32_t, T>> row;
+    for (std::int64_t v = first; v < last; ++v) {
+        row.clear();
+        for (std::int64_t e = starts(v); e < starts(v + 1); ++e) row.emplace_back(indices(e), out(e));
+        std::sort(row.begin(), row.end(), [](const auto &a, const auto &b) { return a.first < b.first; });
+        for (std::int64_t e = starts(v); e < starts(v + 1); ++e)
+            std::tie(indices(e), out(e)) = row[static_cast<std::size_t>(e - starts(v))];
+    }
 }
 
 // The number of the piece that each vertex lies in, pieces numbered in the order of their first vertex.
@@ -179,6 +289,17 @@ void bind_paths(nb::module_ &m) {
           "out"_a.noconvert());
     m.def("undirected", &undirected, "begin"_a.noconvert(), "columns"_a.noconvert(), "lengths"_a.noconvert(),
           "mutual"_a, "starts"_a.noconvert(), "indices"_a.noconvert(), "out"_a.noconvert());
+    const auto filling = [&m](auto fill, auto sort) {
+        m.def("fill_joined", fill, "starts"_a.noconvert(), "columns"_a.noconvert(), "values"_a.noconvert(), "join"_a,
+              "divisor"_a, "mix"_a, "first"_a, "last"_a, "next"_a.noconvert(), "indices"_a.noconvert(),
+              "out"_a.noconvert());
+        m.def("sort_joined", sort, "starts"_a.noconvert(), "first"_a, "last"_a, "indices"_a.noconvert(),
+              "out"_a.noconvert());
+    };
+    m.def("count_joined", &count_joined, "starts"_a.noconvert(), "columns"_a.noconvert(), "values"_a.noconvert(),
+          "join"_a, "divisor"_a, "mix"_a, "first"_a, "last"_a, "counts"_a.noconvert());
+    filling(&fill_joined<double>, &sort_joined<double>);
+    filling(&fill_joined<float>, &sort_joined<float>);
     m.def("strong_pieces", &strong_pieces, "starts"_a.noconvert(), "indices"_a.noconvert(), "out"_a.noconvert());
     m.def("dijkstra_rows", &dijkstra_rows, "starts"_a.noconvert(), "indices"_a.noconvert(), "lengths"_a.noconvert(),
           "sources"_a.noconvert(), "out"_a.noconvert());

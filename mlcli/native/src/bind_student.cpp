@@ -79,7 +79,8 @@ void repel_groups(const Octree &tree, std::int64_t first, std::int64_t last, dou
     }
 }
 
-void attract_rows(Vector<std::int64_t> starts, Vector<std::int32_t> indices, Vector<double> values,
+template <class T>
+void attract_rows(Vector<std::int64_t> starts, Vector<std::int32_t> indices, Vector<T> values,
                   Matrix<const double> points, double dof, std::int64_t first, std::int64_t last, Matrix<double> forces,
                   Target<double> energies) {
     const std::size_t size = points.shape(0);
@@ -96,8 +97,8 @@ void attract_rows(Vector<std::int64_t> starts, Vector<std::int32_t> indices, Vec
     for (std::int64_t e = start[first]; e < start[last]; ++e)
         most = std::max(most, static_cast<std::uint32_t>(indices.data()[e]));
     require(start[first] == start[last] || most < size, "an index is out of range");
-    kernels<double>().attract_rows(start, indices.data(), values.data(), points.data(), static_cast<int>(points.shape(1)),
-                                   dof, first, last, forces.data(), energies.data());
+    kernels<T>().attract_rows(start, indices.data(), values.data(), points.data(), static_cast<int>(points.shape(1)), dof,
+                              first, last, forces.data(), energies.data());
 }
 
 void check_grid(const Matrix<const double> &points, const Vector<std::int64_t> &chosen, const Vector<double> &low,
@@ -146,7 +147,9 @@ void bind_student(nb::module_ &m) {
              "totals"_a.noconvert());
     m.def("repel_rows", &repel_rows, "points"_a.noconvert(), "sources"_a.noconvert(), "dof"_a, "first"_a, "last"_a,
           "alone"_a, "forces"_a.noconvert(), "totals"_a.noconvert());
-    m.def("attract_rows", &attract_rows, "starts"_a.noconvert(), "indices"_a.noconvert(), "values"_a.noconvert(),
+    m.def("attract_rows", &attract_rows<double>, "starts"_a.noconvert(), "indices"_a.noconvert(), "values"_a.noconvert(),
+          "points"_a.noconvert(), "dof"_a, "first"_a, "last"_a, "forces"_a.noconvert(), "energies"_a.noconvert());
+    m.def("attract_rows", &attract_rows<float>, "starts"_a.noconvert(), "indices"_a.noconvert(), "values"_a.noconvert(),
           "points"_a.noconvert(), "dof"_a, "first"_a, "last"_a, "forces"_a.noconvert(), "energies"_a.noconvert());
     m.def("spread_points", &spread_points, "points"_a.noconvert(), "chosen"_a.noconvert(), "low"_a.noconvert(),
           "scale"_a, "grid"_a.noconvert());

@@ -107,7 +107,7 @@ template <class T> struct Kernels {
     void (*repel_rows)(const double *rows, std::int64_t count, const double *sources, std::int64_t stride,
                        std::int64_t size, const double *masses, int axes, double dof, double *forces, double *totals);
     // Forces and energies of rows of a graph.
-    void (*attract_rows)(const std::int64_t *starts, const std::int32_t *indices, const double *values,
+    void (*attract_rows)(const std::int64_t *starts, const std::int32_t *indices, const T *values,
                          const double *points, int axes, double dof, std::int64_t first, std::int64_t last,
                          double *forces, double *energies);
     // Splines on a grid: points added to its nodes, and values and slopes at points; false where one lies beyond it.

@@ -73,7 +73,7 @@ template <class T> static const Kernels<T> table = {
     {differences<Squared>, differences<Cityblock>, differences<Chebyshev>, differences<Canberra>,
      differences<BrayCurtis>, differences<Ruzicka>}, amount_scratch,
     {amount_distances<BrayCurtisShare>, amount_distances<RuzickaShare>}, squared_at, sweeps_scratch, sweep_rows,
-    stress_rows, student_sums, membership_sums, membership_rests, repel_rows, attract_rows, spread_points,
+    stress_rows, student_sums, membership_sums, membership_rests, repel_rows, attract_rows<T>, spread_points,
     collect_points, sample_rows, gaussian_scratch<T>, gaussian_tile<T>, exponentials, logarithms, powers_of_two,
     radii_rows, density_rows, gram_scratch, gram, project_scratch, project, rows_scratch, products_of_rows,
     row_products_scratch, row_products,

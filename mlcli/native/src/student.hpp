@@ -167,8 +167,8 @@ static void repel_rows(const double *rows, std::int64_t count, const double *sou
 
 // Forces on a point along entries of its row, and the sum of -values log k. Coordinates are copied first, one by one:
 // that takes less time than to gather them.
-template <int AXES>
-static double attract(const std::int32_t *indices, const double *values, std::int64_t size, const double *points,
+template <int AXES, class T>
+static double attract(const std::int32_t *indices, const T *values, std::int64_t size, const double *points,
                       const double *own, double dof, double *force) {
     const double scale = 1 / dof;
     double energies[LOTS] = {}, sums[AXES][LOTS] = {};
@@ -209,7 +209,8 @@ static double attract(const std::int32_t *indices, const double *values, std::in
 }
 
 // The same for any number of axes.
-static double attract_any(const std::int32_t *indices, const double *values, std::int64_t size, const double *points,
+template <class T>
+static double attract_any(const std::int32_t *indices, const T *values, std::int64_t size, const double *points,
                           int axes, const double *own, double dof, double *force) {
     double energy = 0;
     for (std::int64_t e = 0; e < size; ++e) {
@@ -224,7 +225,8 @@ static double attract_any(const std::int32_t *indices, const double *values, std
 }
 
 // The same for rows from `first` to `last`; `forces` and `energies` hold a place for each of these.
-static void attract_rows(const std::int64_t *starts, const std::int32_t *indices, const double *values,
+template <class T>
+static void attract_rows(const std::int64_t *starts, const std::int32_t *indices, const T *values,
                          const double *points, int axes, double dof, std::int64_t first, std::int64_t last,
                          double *forces, double *energies) {
     for (std::int64_t row = first; row < last; ++row) {

@@ -13,7 +13,7 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features, Spatial
 from mlcli.core.graph import connecting, pieces
 from mlcli.core.graph.connecting import nearest_outside
-from mlcli.core.graph.graph import graph_of, undirected
+from mlcli.core.graph.graph import graph_of, symmetrize, undirected
 from mlcli.core.graph.neighbors import Nearest, nearest_lists
 from mlcli.core.graph.pieces import closed_groups, connected_graph, connected_lists, fewest_neighbors
 from mlcli.core.graph.search import Lists, nearest
@@ -21,6 +21,7 @@ from mlcli.core.metrics.angles import Cosine
 from mlcli.core.metrics.minkowski import Cityblock
 from mlcli.core.paths.paths import Paths
 from mlcli.errors import GeometryError
+from mlcli.native.paths import Join
 from tests.support import Notes, dissimilarities, distances, features, fit
 from tests.wording import Wording
 
@@ -248,3 +249,35 @@ def test_a_radius_far_beyond_the_data_joins_everyone() -> None:
         model = fit("isomap", points, neighbors={"radius": radius}, components=1)
         assert np.allclose(model.embedding, fit("isomap", points, neighbors=5, components=1).embedding)
         assert np.allclose(model.project(points), model.embedding)
+
+
+def with_shares(count: int, nearby: int) -> Lists:
+    """Neighbor lists of random points with numbers from zero on, some of which are zero."""
+    generator = np.random.default_rng(8)
+    lists = nearest(generator.standard_normal((count, 3)), nearby)
+    return Lists(lists.starts, lists.indices, generator.random(len(lists.indices)) * (generator.random(
+        len(lists.indices)) < 0.9))
+
+
+@pytest.mark.parametrize("longest", [4096, 0])  # by the kernel, and by NumPy
+@pytest.mark.parametrize("join", ["sum", "mixture", "larger"])
+def test_both_lists_of_a_pair_make_one_number(join: Join, longest: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mlcli.core.graph.graph.LONGEST", longest)
+    lists = with_shares(150, 7)
+    listed, numbers = np.zeros((150, 150), dtype=bool), np.zeros((150, 150))
+    listed[lists.rows, lists.indices], numbers[lists.rows, lists.indices] = True, lists.lengths
+    both = numbers * numbers.T
+    expected = {"sum": numbers / 3 + numbers.T / 3, "mixture": 0.75 * (numbers + numbers.T - both) + 0.25 * both,
+                "larger": np.maximum(numbers, numbers.T)}[join]
+    kept = listed | listed.T if join == "larger" else expected != 0
+    starts, columns, found = symmetrize(lists, join, divisor=3.0, mix=0.75)
+    assert starts.tolist() == np.concatenate([[0], np.cumsum(kept.sum(axis=1))]).tolist()
+    assert (columns.dtype, columns.tolist()) == (np.int32, np.nonzero(kept)[1].tolist())
+    assert found.tobytes() == expected[kept].tobytes()
+    single = symmetrize(lists, join, divisor=3.0, mix=0.75, single=True)[2]
+    assert single.tobytes() == expected[kept].astype(np.float32).tobytes()
+
+
+def test_lists_of_vertices_that_are_not_there_are_refused() -> None:
+    with pytest.raises(ValueError, match="out of range"):
+        symmetrize(Lists(np.array([0, 1, 2]), np.array([1, 2]), np.ones(2)), "sum")
