@@ -12,6 +12,8 @@ HERE = Path(__file__).parent
 Data = Callable[[Path, Path], Path]  # scratch and data folders -> the input: a file, or a folder of files
 SKLEARN, SKBIO = "scikit-learn", "scikit-bio"
 K12 = ("--set", "method.neighbors.count=12")
+IN_BLOCKS = ("--transform", "log1p", "--set", "input.stream=always")
+BARE = ("--outputs", "embedding")
 
 
 @dataclass(frozen=True)
@@ -120,6 +122,27 @@ def curved(rows: int) -> Data:
     return once(f"curved_{rows}.npy", write)
 
 
+def counts_of_cells(rows: int) -> Data:
+    """Counts of 2,000 genes in so many cells as Parquet."""
+
+    def write(path: Path, data: Path) -> None:
+        mlcli("sample", "cells", "--rows", str(rows), "-o", str(path), "--quiet")
+
+    return once(f"counts_of_cells_{rows}.parquet", write)
+
+
+def cells(rows: int) -> Data:
+    """Fifty principal components of ln(1 + x) of these counts, as NPY."""
+
+    def write(path: Path, data: Path) -> None:
+        out = path.with_suffix("")
+        mlcli("embed", str(counts_of_cells(rows)(path.parent, data)), "--method", "pca", "-p", "50", *IN_BLOCKS, *BARE,
+              "--format", "npy", "-o", str(out), "-q")
+        (out / "embedding.npy").rename(path)
+
+    return once(f"cells_{rows}.npy", write)
+
+
 def distances(rows: int) -> Data:
     """Euclidean distances of normal points in ten dimensions, a square matrix as NPY."""
 
@@ -169,6 +192,10 @@ JOBS: list[Job | Geodesics] = [
     *(Job(f"tsne-mnist-{rows}", "openTSNE", mnist(rows), ("--method", "tsne"), "tsne") for rows in (10000, 70000)),
     *(Job(f"umap-mnist-{rows} ({kind})", "umap-learn", mnist(rows), ("--method", "umap"), kind)
       for rows in (10000, 70000) for kind in ("umap", "umap-seed")),
+    *(Job(f"{method}-cells-{rows}", peer, cells(rows), ("--method", method), method, named=True)
+      for method, peer in (("umap", "umap-learn"), ("tsne", "openTSNE")) for rows in (50_000, 200_000, 1_300_000)),
+    *(Job(f"{method}-counts-{rows}", "", counts_of_cells(rows), ("--method", method, *IN_BLOCKS, "--reduce", "50"),
+          named=True) for method in ("umap", "tsne") for rows in (200_000, 1_300_000)),
     Job("laplacian-swiss-20000", SKLEARN, swiss(20000), ("--method", "laplacian"), "laplacian"),
     *(Job(f"{method}-curved-{rows}", peer if rows <= most else "", curved(rows), ("--method", method, *own), method,
           named=rows > 20_000)
