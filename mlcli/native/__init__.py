@@ -74,6 +74,7 @@ __all__ = [
            "floyd_rows",
            "gram",
            "has_byte_products",
+           "join_lists",
            "keys_before",
            "lift_rows",
            "lower_level",

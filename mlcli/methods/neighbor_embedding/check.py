@@ -215,7 +215,8 @@ def product_checks(joint: Any, model: Model) -> Iterator[Check]:
     held = sparse.csr_array((made.values.astype(float), made.indices, made.starts),  # type: ignore[union-attr]
                             shape=joint.shape)
     yield ratio("symmetry", float(abs(held - held.T).max()), EPS, "affinities are the same in both directions")
-    yield ratio("sum", abs(float(held.sum()) - 1), max(EPS * held.nnz, rounding), "affinities of all pairs have sum one")
+    yield ratio("sum", abs(float(held.sum()) - 1), max(EPS * held.nnz, rounding),
+                "affinities of all pairs have sum one")
     yield ratio("affinities", float(abs(held - joint).max()), max(CLOSE, rounding) * float(joint.data.max()),
                 "affinities, by neighbors and precisions")
 

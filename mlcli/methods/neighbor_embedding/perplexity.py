@@ -189,6 +189,7 @@ FEWEST = 5  # points of which some have a perplexity above 1 and below (n - 1) /
 BOTH_WAYS = 1.6  # entries of joint affinities for each neighbor, as some of these are neighbors of each other
 SINGLE = 2**18  # points from which on joint affinities are in single precision
 WORKING = 20.0  # bytes of a neighbor while affinities are made, beside theirs: its number, length and share
+SOLVING = 96.0  # bytes of a number of a block whose precisions are searched for
 TRIALS = 12  # evaluations of a row's entropy until it has the perplexity
 HELD = 2**20  # numbers of a block of distances
 
@@ -288,9 +289,9 @@ def affinity_steps(data: Joined, perplexities: tuple[float, ...], compute: Compu
         searching = [nearest_by(search, reach(perplexities)).step(data, compute)]
     trials = 0 if isinstance(data, AffinityGraph) else TRIALS * len(perplexities)
     seconds = (trials * rates().bent / compute.thread_count() + rates().neighbor + 4 * pass_cost(1) * 8) * entries
+    held = WORKING + (1.0 if isinstance(data, WeightedGraph) else BOTH_WAYS) * entry_bytes(len(data.values))
     return [*searching, Step("weights", f"of {entries:,} neighbors" if searching else f"of {entries:,} edges", seconds,
-                             (WORKING + (1.0 if isinstance(data, WeightedGraph) else BOTH_WAYS)
-                              * entry_bytes(len(data.values))) * entries)]
+                             held * entries + SOLVING * min(BLOCK * compute.thread_count(), entries))]
 
 
 def entry_bytes(count: int) -> float:

@@ -47,6 +47,7 @@ from mlcli.methods.neighbor_embedding.check import (
     tied_edge_checks,
 )
 from mlcli.methods.neighbor_embedding.fuzzy_graph import (
+    BLOCK,
     class_graph,
     fuzzy_graph_of,
     graph_lists,
@@ -75,6 +76,7 @@ BOTH_WAYS = 1.5  # edges of the graph for each neighbor
 SHARE = 0.35  # of the edges that are due in an epoch
 SAMPLE = 8.0  # work of a force, in functions of one distance
 HELD, ONCE = 24.0, 70.0  # bytes of an edge while points move, and while the graph is made
+SOLVING = 64.0  # bytes of a number of a block whose scales are searched for
 BASIS = 18  # blocks of the eigensolve at once
 START = 10_000.0  # work of a start for an edge, in bytes of a pass over memory
 
@@ -375,7 +377,7 @@ class UMAPComposition(Composition[Model]):
     def _(self) -> list[Step]:
         edges = self.edges
         return [Step("weights", f"memberships of about {int(edges):,} edges", 4 * edges * rates().neighbor,
-                     ONCE * edges)]
+                     ONCE * edges + SOLVING * min(BLOCK, edges))]
 
     @property
     def edges(self) -> float:
