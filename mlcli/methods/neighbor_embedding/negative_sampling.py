@@ -375,9 +375,9 @@ def phases_of(graph: Graph, epochs: int) -> list[EdgeArrays]:
     rows = np.repeat(np.arange(graph.size, dtype=np.int32), np.diff(graph.starts))[kept]
     columns, numbers = graph.indices[kept].astype(np.int32), kept
     rates, phases = np.empty(len(kept), dtype=np.uint32), np.empty(len(kept), dtype=np.uint8)
-    for some in row_blocks(len(kept), NUMBERS):
-        rates[some] = np.minimum(np.rint(shares[kept[some]] * HALF), HALF - 1)
-        phases[some] = mixed(numbers[some].astype(np.uint64)) % np.uint64(PHASES)
+    for part in row_blocks(len(kept), NUMBERS):
+        rates[part] = np.minimum(np.rint(shares[kept[part]] * HALF), HALF - 1)
+        phases[part] = mixed(numbers[part].astype(np.uint64)) % np.uint64(PHASES)
     del shares
     found = []
     for phase in range(PHASES):
