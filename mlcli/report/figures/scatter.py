@@ -14,6 +14,7 @@ from mlcli.report.drawing.figure import Bar, Dots, Figure, Mark, Segments, Text,
 from mlcli.report.drawing.text import shorten
 from mlcli.report.figures import shade
 from mlcli.report.figures.coloring import Coloring
+from mlcli.report.figures.density import density
 
 MOST = 5_000  # more points are drawn as an image
 MOST_EDGES = 10_000  # largest number of edges
@@ -116,19 +117,25 @@ def scatter(points: Points, title: str, edges: DrawnEdges | None = None, deviati
     """Draw the first two axes, with equal scales where that fits; one axis against the rows' numbers.
 
     `deviations`, a (rows, columns) array of a decoder over the panel, give a gray background. `names` of all points,
-    or none, stand beside those with room for them, and the `note` in a corner of the panel.
+    or none, stand beside those with room for them, and the `note` in a corner of the panel. Very many points are an
+    image, with the number of points that a shade stands for in the legend.
     """
     panel, right = panel_of(points.values, points.rows), LEFT + WIDE + BESIDE
-    colors = points.colors.legend(right, TOP + 8)
+    places = plane(points.values, points.rows)
+    dense = density(places, points.colors, panel) if len(places) > MOST else None
+    key = points.colors.legend(right, TOP + 8)
+    if dense is not None:
+        key += dense.legend(right, legend_end(key, TOP - 6) + 14)
     under, grays = ([], []) if deviations is None else (
-        shade.shade(deviations, panel), shade.legend(deviations, right, legend_end(colors, TOP - 6) + 14))
+        shade.shade(deviations, panel), shade.legend(deviations, right, legend_end(key, TOP - 6) + 14))
     joined = [] if edges is None else edges.marks(panel)
     marks: list[Mark] = [Text(LEFT, 22, title, kind="title"), *under, *panel.rows(), *panel.columns(), *joined,
-                         *dots(points, plane(points.values, points.rows), panel, points.radius),
+                         *(dots(points, places, panel, points.radius) if dense is None else
+                           dense.pictures(points.colors, panel)),
                          *corner_note(points, note, panel),
                          *(name for name in names_beside(points, names, note) if name is not None),
-                         *panel.names(*points.sides), *colors, *grays]
-    return with_legend(f"Scatter plot: {title}", panel.y.start + BOTTOM, marks, [*colors, *grays])
+                         *panel.names(*points.sides), *key, *grays]
+    return with_legend(f"Scatter plot: {title}", panel.y.start + BOTTOM, marks, [*key, *grays])
 
 
 def names_beside(points: Points, names: Sequence[str], note: str = "") -> list[Text | None]:
@@ -282,9 +289,7 @@ def dots(points: Points, values: Array, panel: Panel, radius: float) -> list[Mar
     """Return the points, an (m, 2) array, as dots by groups; very many as an image."""
     marks: list[Mark] = []
     if len(values) > MOST:
-        from mlcli.report.figures.density import clouds
-
-        return clouds(values, points.colors, panel)
+        return density(values, points.colors, panel).pictures(points.colors, panel)
     pixels = to_pixels(values, panel)
     for group, chosen in points.turns():
         tips = [points.ids[row] for row in chosen.tolist()] if len(pixels) <= MOST_TIPS else ()

@@ -39,7 +39,8 @@ spellcheck="false">
 <div id="field"><div id="frame"><canvas id="plot" tabindex="0" role="application"
 aria-label="Scatter plot of the embedding; arrow keys move it, + and - zoom, V selects what is in view"
 ></canvas><div id="tip" hidden></div></div>
-<div id="legend" role="group" aria-label="Legend" hidden></div></div></div>
+<div id="legend" role="group" aria-label="Legend" hidden></div></div>
+<p id="shades" hidden><i></i> <span></span></p></div>
 <p id="failed" hidden>The interactive picture could not be drawn; this is the one of report.html.</p>"""
 NO_SCRIPTS = "<noscript><p>JavaScript is turned off: this picture stands still.</p></noscript>"
 HELP = ("Drag to move or to turn, scroll or pinch to zoom, double-click for the whole picture. Point at a row, or tap "

@@ -85,6 +85,16 @@ function settle() {
   if (byId("names").checked && counted <= NAMED_POINTS) namePoints();
   drawNames(names);
   drawLasso();
+  tellShades();
+}
+
+/* How many points a pixel has at which shade, of the picture at rest. */
+function tellShades() {
+  const box = byId("shades"), [bar, said] = box.children, ink = rgb(painted.length > 1 ? painted.at(-1) : painted[0]);
+  box.hidden = view.most < 2;
+  bar.style.backgroundImage = `linear-gradient(90deg,rgb(${ink},${LEAST}),rgb(${ink}))`;
+  said.textContent = `1 to ${view.most.toLocaleString("en")} or more points in a pixel, of `
+    + `${Math.round(counted).toLocaleString("en")} in view`;
 }
 const cut = text => text.length > 32 ? `${text.slice(0, 16)}…${text.slice(-15)}` : text;
 

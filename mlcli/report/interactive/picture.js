@@ -25,6 +25,7 @@ const view = { /* what is seen */
   shapes: [], ground: [255, 255, 255], ink: "#333333", line: "#dfe3e8",
   x: 0, y: 0, zoom: 1, yaw: 0.6, pitch: 0.35, /* the middle in codes or pixels, and the turn in radians */
   share: 1, /* of the points that are drawn while it moves */
+  most: 0, /* points of a pixel from which on it is opaque; 0 where they are drawn as shapes, or by depth */
 };
 let buffer = new Uint32Array(0), image = null, pixels = null, wide = 0, tall = 0, ratio = 1;
 let counted = n; /* points in view at the last frame */
@@ -129,6 +130,7 @@ function draw(moving = false) {
 /* Colors the pixels of the buffer. */
 function paint(empty) {
   const { ground, colors } = view, base = word(ground);
+  view.most = 0;
   if (empty) { pixels.fill(base); pen.putImageData(image, 0, 0); return; }
   const level = deep() ? byDepth() : byCount(), table = new Uint32Array(LEVELS * 256);
   for (let step = 0; step < LEVELS; step++) {
@@ -155,6 +157,7 @@ function byCount() {
   const there = sizes.reduce((sum, size) => sum + size, 0) - sizes[0];
   let most = 1;
   for (let sum = sizes[1]; most < MOST_COUNTED && sum < DENSE * there;) sum += sizes[++most];
+  view.most = most;
   for (let size = 1; size <= MOST_COUNTED; size++)
     level[size] = most < 2 ? LEVELS - 1 : Math.min(1, Math.log(size) / Math.log(most)) * (LEVELS - 1);
   return level;

@@ -53,7 +53,7 @@ def embedding(run: FinishedRun) -> Part:
         few = len(values) <= MOST
         some = points[0].sample(MOST_IN_PAIRS, run.seed) if few else points[0]
         shown.append(figure(pairs(some), f"Pairs of the first {min(values.shape[1], 4)} axes; each panel has its own "
-                            f"scales.{_sample_note(some)}{_density_note(some)}"))
+                            f"scales{' and shades' * (not few)}.{_sample_note(some)}{_density_note(some)}"))
     interactive = ("interactive.html, beside this page, is an interactive scatter plot." if run.interactive else
                    "mlcli report RUN --interactive writes an interactive scatter plot beside this page.")
     return section("Embedding", *shown, sentence(interactive, "soft advice"))
@@ -161,7 +161,8 @@ def _density_note(points: Points) -> str:
         return ""
     colored = "" if len(points.colors.kinds) == 1 else ("; its color is that of their mean" if isinstance(
         points.colors, ColorRange) else "; its color is that of the largest group there")
-    return f" All {points.whole:,} points: the more points in a place, the more opaque it is{colored}."
+    return (f" All {points.whole:,} points: the more of them overlap, the more opaque a place is, by the logarithm of their "
+            f"number{colored}.")
 
 
 def _sample_note(points: Points) -> str:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from mlcli.config.report_options import Ellipses, Look, NoOutlines, Outlines, Sp
 from mlcli.findings.frame.finished_run import CsvColumns
 from mlcli.report.drawing.palette import CLASSES, GROUND, INKS
 from mlcli.report.figures.coloring import COLORS, SHAPES, UNGROUPED, Coloring, ColorRange, Groups
+from mlcli.report.figures.density import SHADES, Density, density, opacity_of
 from mlcli.report.figures.scatter import DrawnEdges, Points, equal_units, panel_of, plane
 from mlcli.report.figures.shade import gray, shares_of
 from mlcli.report.paper.sheet import entitle, fix_layout, inches, one_line, sheet, space_numbers
@@ -227,6 +229,8 @@ LOWEST, HIGHEST = 0.45, 1.05  # range of the panel's height over its width
 MARKERS = {"circle": "o", "square": "s", "triangle": "^", "diamond": "D"}
 NAMED = 0.7  # size of the mark of a named place, in that of a point
 IMAGE = 5_000  # more points are an image in SVG and PDF
+DENSE = 20_000  # more points are drawn as their density
+FINE = 2.5  # cells of the density for each pixel of the panel
 MODERATE = (1e-30, 1e30)  # range of sizes that Matplotlib's axes can show
 COLORMAPS = {"tab10": "tab10", "set2": "Set2", "dark2": "Dark2"}
 
@@ -339,18 +343,51 @@ class Plot:
         """Draw a gray background, the darker the less sure the decoder is."""
         shares = None if self.deviations is None else shares_of(self.deviations)
         if shares is not None:
-            panel = panel_of(self.points.values, self.points.rows)
-            ends = np.array([panel.x.low, panel.x.high, panel.y.low, panel.y.high]) / self._unit
             levels = gray(shares, 0, 0, (1, 1)).levels
-            axes.imshow(levels[..., [0, 0, 0, 1]], extent=ends, aspect="auto", interpolation="bilinear", zorder=0)
+            axes.imshow(levels[..., [0, 0, 0, 1]], extent=self._extent, aspect="auto", interpolation="bilinear", zorder=0)
 
     def _draw_points(self, axes: Any) -> None:
         size, many = self._marker, len(self.points.values) > IMAGE
+        if self._density is not None:
+            self._draw_density(axes, self._density)
+            return
         looks = styles(self.points.colors, self.look)
         for group, rows in self.points.turns():
             color, marker = looks[group]
             axes.plot(*self._places[rows].T, marker, color=color, markersize=size, markeredgecolor=GROUND[0],
                       markeredgewidth=0 if many else 0.04 * size, rasterized=many, zorder=2)
+
+    @cached_property
+    def _density(self) -> Density | None:
+        """The density of very many points, which is drawn instead of them; None if the user chose a size of marks."""
+        if len(self.points.values) <= DENSE or self.look.marker_size is not None:
+            return None
+        places = plane(self.points.values, self.points.rows)
+        return density(places, self.points.colors, panel_of(self.points.values, self.points.rows), FINE)
+
+    def _draw_density(self, axes: Any, dense: Density) -> None:
+        """Draw the density as an image, and below the plot how many points overlap at which shade."""
+        from matplotlib.cm import ScalarMappable
+        from matplotlib.colors import ListedColormap, LogNorm, to_rgb
+
+        inks = np.array([to_rgb(color) for color in shades(self.points.colors, self.look)])
+        axes.imshow(dense.levels(np.rint(255 * inks).astype(np.uint8)), extent=self._extent, aspect=axes.get_aspect(),
+                    interpolation="nearest", zorder=2)
+        grays = np.tile(to_rgb(INKS["level"].light), (SHADES, 1))
+        opacities = opacity_of(np.linspace(0, 1, SHADES)) / 255
+        bar = axes.figure.colorbar(
+            ScalarMappable(LogNorm(1, dense.most), ListedColormap(np.column_stack([grays, opacities]))), ax=axes,
+            location="bottom", shrink=0.6, aspect=30, ticks=[number for number, _ in dense.ticks()])
+        bar.ax.set_xticklabels([said for _, said in dense.ticks()])
+        bar.ax.minorticks_off()
+        bar.set_label(f"{dense.count:,} points: how many overlap")
+        bar.outline.set_visible(False)
+
+    @property
+    def _extent(self) -> Array:
+        """The least and the largest number of both axes in the panel, a (4,) array."""
+        panel = panel_of(self.points.values, self.points.rows)
+        return np.array([panel.x.low, panel.x.high, panel.y.low, panel.y.high]) / self._unit
 
     def _draw_outlines(self, axes: Any) -> None:
         """Draw the outline of each group; of all points where they have no groups."""

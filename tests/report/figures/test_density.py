@@ -1,15 +1,19 @@
 """Very many points as an image: every point is there, colors are those of most, and more are never less opaque."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from mlcli.config.report_options import Look
+from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.report.drawing.axes import Panel, Scale
-from mlcli.report.drawing.figure import Figure, Picture
+from mlcli.report.drawing.figure import Figure, Line, Picture, Text
 from mlcli.report.drawing.matplotlib_figures import image
 from mlcli.report.drawing.palette import INKS, STEPS
 from mlcli.report.drawing.svg import document
-from mlcli.report.figures.coloring import ColorRange, Groups, coloring, single_color
-from mlcli.report.figures.density import FINE, LEAST, SHADES, clouds
+from mlcli.report.figures.coloring import ColorRange, Coloring, Groups, coloring, single_color
+from mlcli.report.figures.density import FINE, LEAST, SHADES, density
 from mlcli.report.figures.scatter import MOST
 from mlcli.report.page.page import page
 from tests.report.png import images
@@ -29,9 +33,13 @@ def placed(pixels: np.ndarray) -> np.ndarray:
     return (pixels - (20, 330)) / (400, -300)
 
 
+def pictures(values: np.ndarray, colors: Coloring) -> list[Picture]:
+    return [mark for mark in density(values, colors, PANEL).pictures(colors, PANEL) if isinstance(mark, Picture)]
+
+
 def drawn(pixels: np.ndarray, labels: list[str] | None = None) -> list[Picture]:
     colors = single_color(len(pixels)) if labels is None else coloring("kind", labels)
-    return [mark for mark in clouds(placed(pixels), colors, PANEL) if isinstance(mark, Picture)]
+    return pictures(placed(pixels), colors)
 
 
 def cell(picture: Picture, x: float, y: float) -> np.ndarray:
@@ -83,7 +91,7 @@ def test_a_mixed_cell_of_numbers_has_the_color_of_their_mean() -> None:
     values = coloring("size", [*numbers, "0", "20", "10", "NA"])
     assert isinstance(values, ColorRange) and values.of[-2] == 10
     pixels = np.vstack([np.full((len(numbers), 2), 50.0), [[200, 100]] * 2, [[300, 100], [300, 200]]])
-    picture = next(mark for mark in clouds(placed(pixels), values, PANEL) if isinstance(mark, Picture))
+    picture = pictures(placed(pixels), values)[0]
     assert cell(picture, 200, 100).tolist() == cell(picture, 300, 100).tolist()[:3] + [cell(picture, 200, 100)[3]]
     assert cell(picture, 300, 100)[:3].tolist() == tone("s10") and cell(picture, 300, 200)[:3].tolist() == tone("other")
 
@@ -93,13 +101,14 @@ def test_the_order_of_the_rows_does_not_matter() -> None:
     pixels, labels = generator.uniform((20, 30), (420, 330), (400, 2)), [f"k{i % 3}" for i in range(400)]
     order = generator.permutation(400)
     moved = coloring("kind", labels).take(order)
-    for one, other in zip(drawn(pixels, labels), clouds(placed(pixels[order]), moved, PANEL), strict=True):
-        assert isinstance(other, Picture) and np.array_equal(one.levels, other.levels)
+    for one, other in zip(drawn(pixels, labels), pictures(placed(pixels[order]), moved), strict=True):
+        assert np.array_equal(one.levels, other.levels)
 
 
 def test_the_page_shows_one_of_the_images_as_the_screen_is() -> None:
     text = page(finished_run(rows=MOST + 1, labels={"kind": [f"k{i % 4}" for i in range(MOST + 1)]}))
-    day, night = images(text)
+    day, night, *bars = images(text)
+    assert len(bars) == 2 and not np.array_equal(*bars) and "points that overlap" in text
     assert day.shape == night.shape and np.array_equal(day[:, :, 3], night[:, :, 3])
     assert not np.array_equal(day, night)
     assert ".night{display:none}" in text and ".day{display:none}.night{display:inline}" in text
@@ -113,3 +122,44 @@ def test_paper_has_the_image_for_light_ground() -> None:
     both, alone = (Figure("f", 440, 340, marks) for marks in ([day, night], [day]))
     assert image(both, "png") == image(alone, "png") != image(Figure("f", 440, 340, []), "png")
     assert document(both).count("<image ") == 2
+
+
+def test_the_legend_says_how_many_points_overlap_at_a_shade() -> None:
+    """At the height of a number the bar is as opaque as a place with so many points."""
+    counts = (1, 10, 100, 700)
+    pixels = np.repeat([[60.0 + 70 * i, 100.0] for i in range(4)], counts, axis=0)
+    dense = density(placed(pixels), single_color(len(pixels)), PANEL)
+    marks = dense.legend(0, 0)
+    texts = [mark for mark in marks if isinstance(mark, Text)]
+    assert [text.text for text in texts] == [
+        "811 points", "points that overlap", "1", "10", "100", "700 or more"] and dense.most == 700
+    bar = next(mark for mark in marks if isinstance(mark, Picture))
+    assert dense.opacities.max() == 255 == bar.levels[:, 0, 3].max()
+    ticks = [mark for mark in marks if isinstance(mark, Line)]
+    levels = dense.opacities
+    for tick, i in zip(ticks, range(4), strict=True):
+        place = (tick.y1 - bar.y) / bar.height * (len(bar.levels) - 1)
+        seen = int(levels[int((100 - 30) * FINE), int((60 + 70 * i - 20) * FINE)])
+        assert seen == pytest.approx(np.interp(place, range(len(bar.levels)), bar.levels[:, 0, 3]), abs=2 * STEP)
+
+
+def test_few_points_have_no_legend_of_shades() -> None:
+    assert "points that overlap" not in page(finished_run(rows=MOST))
+
+
+@pytest.mark.medium
+def test_paper_draws_very_many_points_by_their_density() -> None:
+    """As many points more in one place change the scale below the plot, not the marks on it."""
+    pytest.importorskip("matplotlib")
+    from mlcli.report.figures.scatter import Points
+    from mlcli.report.paper.scatter import DENSE, Plot
+
+    generator = np.random.default_rng(5)
+    some = generator.standard_normal((DENSE + 1, 2))
+    few, many = (Plot(Points(values, RowNumbers.up_to(len(values)), single_color(len(values)), len(values)), "t")
+                 for values in (some[:-1], some))
+    drawn = many.draw("svg").decode()
+    assert f"{DENSE + 1:,} points" in drawn and drawn.count("<image ") >= 1
+    assert "overlap" not in few.draw("svg").decode()
+    chosen = replace(many, look=Look(marker_size=1.0)).draw("svg").decode()  # as the user says
+    assert "overlap" not in chosen
