@@ -4,18 +4,17 @@ import difflib
 import re
 from collections.abc import Sequence
 
-NAME, CELL, LISTED, SAID = 80, 40, 5, 160
+from mlcli.base.values.naming import LISTED, NAME, listed, shown
+
+__all__ = ["LISTED", "NAME", "listed", "shown"]  # of names, which methods use as well
+
+CELL, SAID = 40, 160
 ADDRESS = re.compile(r"(?<=<)([^<>]*) at 0x[0-9a-fA-F]+(?=>)")  # in Python's own words for an object
 # where pairs were expected
 NO_PAIRS = "if its rows are points with features, leave out {input.kind} or {input.kind=dissimilarities}"
 
 COMPARED = ("columns of words can be compared as categories (docs/metrics.md): {method.metric.name=gower} "
             "{input.columns=NAME}; {method.name=mca} takes them as answers")
-
-
-def shown(text: str, limit: int = NAME) -> str:
-    """Return a name in quotes, cut to length, with control characters escaped."""
-    return repr(text if len(text) <= limit else text[: limit - 3] + "...")
 
 
 def words_of(error: Exception) -> str:
@@ -29,13 +28,6 @@ def words_of(error: Exception) -> str:
 def shown_cell(text: str) -> str:
     """Return a cell in quotes, cut to 40 characters."""
     return shown(text, CELL)
-
-
-def listed(names: Sequence[str], limit: int = LISTED, total: int | None = None) -> str:
-    """Return the first names, and the number of further ones of `total` (by default of `names`)."""
-    left = (len(names) if total is None else total) - limit
-    more = f" and {left:,} more" if left > 0 else ""
-    return ", ".join(shown(name) for name in names[:limit]) + more
 
 
 def joined(parts: Sequence[str], total: int) -> str:

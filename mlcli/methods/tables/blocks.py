@@ -5,7 +5,7 @@ category of share p it is (1 - p) / √p in its rows and -√p in others: princi
 correlations, and multiple correspondence analysis times the number of questions (Pagès, 2004).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, ClassVar, Literal, Self
 
@@ -20,6 +20,7 @@ from mlcli.base.values.check import EPS
 from mlcli.base.values.column_ranges import columns_at, ends_of
 from mlcli.base.values.inputs import Features, TextColumns
 from mlcli.base.values.metric import RowMetric
+from mlcli.base.values.naming import listed
 from mlcli.core.metrics import EUCLIDEAN
 from mlcli.core.metrics.base import Metric
 from mlcli.core.metrics.profiles import Answers, Indicators
@@ -30,7 +31,6 @@ Names = Annotated[tuple[str, ...], Strict(False)]
 LEAST = 4 * EPS  # deviation, relative to the largest number, up to which a column varies by rounding only
 REACH = 480  # exponents of deviations of columns that keep their scales, whose squares are added
 WHERE = "method.groups"
-SHOWN = 8  # names that a message lists
 
 
 class TableMetric(Metric):
@@ -89,7 +89,7 @@ def require_groups(names: Sequence[str], groups: Sequence[ColumnGroup], where: s
     """Raise ConfigError for a name that no group has, in the option at `where`."""
     if unknown := [name for name in names if name not in (group.name for group in groups)]:
         raise ConfigError("GROUPS", f"there is no group {unknown[0][:80]!r}", where=where,
-                          hint=f"the groups are {_listed(group.name for group in groups)}")
+                          hint=f"the groups are {listed([group.name for group in groups])}")
 
 
 def named_columns(items: Sequence[str], columns: Sequence[str], where: str) -> set[int]:
@@ -109,18 +109,12 @@ def _places(items: str, positions: Mapping[str, int], within: str, where: str) -
             ends = next(iter(ends_of(item)), (item,))
             lacking = next((name for name in ends if name not in positions), item)
             raise ConfigError("UNKNOWN-COLUMN", f"there is no column {lacking[:80]!r}{within}", where=where,
-                              hint=f"the columns are {_listed(positions)}")
+                              hint=f"the columns are {listed([*positions])}")
         if not found:
             raise ConfigError("GROUPS", f"the range {item[:80]!r}{within} runs backwards in the file", where=where,
                               hint="write ranges as first:last")
         places += found
     return places
-
-
-def _listed(names: Iterable[str]) -> str:
-    """Return the first of some names, quoted."""
-    texts = [repr(name[:80]) for name in names]
-    return ", ".join(texts[:SHOWN]) + ", ..." * (len(texts) > SHOWN)
 
 
 @stored("blocks", within={"numbers": "d", "questions": "d", "groups": "g"}, positive=("scales",), numbers="u",
@@ -243,10 +237,11 @@ def note_unused(data: Features, groups: Sequence[ColumnGroup], blocks: Blocks) -
     still = sorted(held - {*blocks.numbers.tolist(), *blocks.questions.tolist()})
     if still:
         note("N-CONSTANT-COLUMNS", f"left out {len(still)} of {len(data.columns)} columns, which do not vary: "
-             f"{_listed(data.columns[place] for place in still)}", columns=len(still))
+             f"{listed([data.columns[place] for place in still])}", columns=len(still))
     if rest := [name for place, name in enumerate(data.columns) if place not in held]:
         note("W-NO-GROUP", f"left out {len(rest)} of {len(data.columns)} columns, which are in no group: "
-             f"{_listed(rest)}; put them into one, which may be one of {{method.supplementary}}", columns=len(rest))
+             f"{listed(rest)}; put them into a group, which may be supplementary "
+             "({method.supplementary=[NAME]})", columns=len(rest))
 
 
 def require_variation(data: Features, groups: Sequence[ColumnGroup], blocks: Blocks) -> None:
