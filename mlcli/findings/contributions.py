@@ -6,6 +6,7 @@ with the axis (Lebart, Morineau and Warwick, 1984; `contrib` and `cos2` of Facto
 """
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mlcli.base.values.options import option
@@ -14,6 +15,8 @@ from mlcli.findings.finding import Columns, File, Finding, Place
 
 if TYPE_CHECKING:
     from mlcli.base.types import Array
+    from mlcli.base.values.check import Check
+    from mlcli.certify.subject import Subject
     from mlcli.config.run_config import RunConfig
     from mlcli.data.table.table import Table
     from mlcli.findings.frame.finished_run import CsvColumns, FinishedRun
@@ -65,6 +68,20 @@ class ContributionsFinding(Finding["Mapping[str, CsvColumns]"]):
         return {ROWS.name: CsvColumns({"id": tuple(result.embedding.ids), **listed(*rows)}),
                 COLUMNS.name: CsvColumns({"column": tuple(names), **listed(*columns)})}
 
+    def checks(self, folder: Path, subject: "Subject", method: "Method") -> Iterable["Check"]:
+        """Check all shares against rows by the method's definition."""
+        from mlcli.base.values.check import skipped
+        from mlcli.certify.contributions import contribution_checks
+
+        stated = [file.read(folder) for file in self.files]
+        if None in stated:
+            return ()
+        if subject.model.registration is not None:
+            return [skipped("contributions", "the axes were turned onto those of another run")]
+        rows, columns = (tuple(shares(table, what, subject.embedding.shape[1]) for what in ("contribution", "cos2"))
+                         for table in stated)
+        return contribution_checks(rows, columns, subject.embedding, method.weighted_rows(subject))
+
     def cells(self, method: "Method", table: "Table") -> float:
         """Return two numbers for each row and axis."""
         return 2.0 * table.rows * method.axes_of(table.data())
@@ -103,6 +120,14 @@ def shares_of(method: "Method", values: "Array", model: "Model") -> tuple[tuple[
     squares = coordinates**2
     return ((ratios(squares * weights[:, None], variances), ratios(squares, np.sum(rows**2, axis=1)[:, None])),
             (axes**2, ratios(shared**2, np.outer(own, variances))))
+
+
+def shares(table: "CsvColumns", what: str, axes: int) -> "Array":
+    """Return the columns of contributions or squared cosines on the axes, an (n, p) array."""
+    import numpy as np
+
+    found = [table.array(f"{what}_y{axis}") for axis in range(1, axes + 1) if f"{what}_y{axis}" in table.columns]
+    return np.column_stack(found) if found else np.zeros((0, 0))
 
 
 def ratios(parts: "Array", wholes: "Array") -> "Array":

@@ -57,6 +57,7 @@ from mlcli.process.signals import stop_at_once
 
 if TYPE_CHECKING:
     from mlcli.certify.chains import Checks
+    from mlcli.certify.contributions import WeightedRows
     from mlcli.certify.subject import Subject
     from mlcli.core.layouts.anchors import Anchors
 
@@ -331,6 +332,10 @@ class Method(Options):
     def row_weights(self, points: Array) -> Array:
         """Return the weights (n) of rows of features (n x d), of a method whose axes are principal ones: 1 / n."""
         return np.full(len(points), 1 / max(len(points), 1))
+
+    def weighted_rows(self, subject: "Subject") -> "WeightedRows":
+        """Return rows whose principal axes are those of the method, by its definition, for the certificate."""
+        raise NotImplementedError
 
     def reproduces(self) -> bool:
         """Whether projecting a training row gives its coordinates."""

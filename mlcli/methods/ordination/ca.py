@@ -10,7 +10,9 @@ from mlcli.base.types import Array
 from mlcli.base.values.check import Check
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features, Input
+from mlcli.base.values.naming import listed
 from mlcli.base.values.quantity import Quantity
+from mlcli.certify.contributions import WeightedRows
 from mlcli.certify.subject import Subject
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.metrics.profiles import ChiSquare
@@ -81,6 +83,10 @@ class CA(Correspondence):
         return self.of_inertia(data, found, spectrum, tuple(data.columns), {
             "column_masses": Quantity(comparison_of(data).roots ** 2, names=tuple(data.columns))})
 
+    def weighted_rows(self, subject: Subject) -> WeightedRows:
+        """Return the profiles of the table, with the masses of the rows."""
+        return WeightedRows.of_profiles(np.vstack([*table_parts(subject.data.values)]))
+
     def checks(self, subject: Subject) -> Iterator[Check]:
         """Check centering, inertias, both transition formulas, and the total inertia as chi-square over the total."""
         yield from super().checks(subject)
@@ -94,6 +100,7 @@ def require_filled(data: Features) -> None:
         return
     largest = data.values.max(axis=0)
     if (empty := np.flatnonzero(largest <= 0)).size:
-        raise DataError("COUNTS", f"{len(empty)} of {len(largest)} columns hold only zeros and have no profile, the "
-                        f"first is {data.columns[empty[0]]!r}", where="input",
+        raise DataError("COUNTS", f"{len(empty)} of {len(largest)} columns {'holds' if len(empty) == 1 else 'hold'} "
+                        f"only zeros, which make no profile: {listed([data.columns[place] for place in empty])}",
+                        where="input",
                         hint="leave them out with {input.columns}")

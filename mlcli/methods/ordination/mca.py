@@ -12,6 +12,7 @@ from mlcli.base.values.check import EPS, Check
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features, Input
 from mlcli.base.values.quantity import Quantity
+from mlcli.certify.contributions import WeightedRows
 from mlcli.certify.subject import Subject
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.metrics.distances import is_euclidean
@@ -136,6 +137,10 @@ class MCA(Correspondence):
         return self.of_inertia(data, found, spectrum, names, {
             "questions": questions, "answers": len(names), "adjusted_total": Quantity(total),
             "column_masses": Quantity(metric.roots ** 2, names=names)})
+
+    def weighted_rows(self, subject: Subject) -> WeightedRows:
+        """Return the profiles of the indicator matrix, with the masses of the rows."""
+        return WeightedRows.of_profiles(np.vstack([*answer_parts(subject.data.values)]))
 
     def checks(self, subject: Subject) -> Iterator[Check]:
         """Check the equations of correspondence analysis on the indicator matrix, and the adjusted inertias."""

@@ -11,6 +11,7 @@ from mlcli.base.values.check import Check
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Covariance, Features, Input
 from mlcli.base.values.options import option, option_of
+from mlcli.certify.contributions import WeightedRows
 from mlcli.certify.subject import Subject
 from mlcli.core.centering import uncentered
 from mlcli.core.chain.kernels import Products
@@ -110,6 +111,13 @@ class PCA(Method):
     def weighs_rows(self, kind: str) -> bool:
         """Whether the input is features whose columns are taken as they are."""
         return kind == "features" and not self.of_answers(kind)
+
+    def weighted_rows(self, subject: Subject) -> WeightedRows:
+        """Return the centered rows, all of one weight."""
+        values = subject.data.values - subject.data.values.mean(axis=0)
+        size = len(values)
+        return WeightedRows(values - values.mean(axis=0), np.ones(values.shape[1]), np.full(size, 1 / max(size, 1)),
+                            subject.sizes)
 
     def powers_of(self, data: Input) -> Powers:
         """Return the powers of the unit: none of standardized codes."""

@@ -9,6 +9,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.check import EPS, Check, ratio
 from mlcli.base.values.inputs import Features, ViewedDissimilarities
+from mlcli.certify.contributions import WeightedRows
 from mlcli.certify.subject import max_abs
 from mlcli.core.model import Loadings, Model, TableGroups
 from mlcli.methods.tables.blocks import LEAST, ColumnGroup
@@ -116,6 +117,17 @@ def table_checks(data: Features, model: Model, groups: Sequence[ColumnGroup], na
     yield from kernel_checks(kernels, model, active, rounding, norm=norm, averaged=averaged)
     if model.loadings is not None:
         yield loadings_check(standard, model.embedding, values_of(model), model.loadings, rounding)
+
+
+def weighted_columns(data: Features, model: Model, groups: Sequence[ColumnGroup], named: Collection[int], *,
+                     unscaled: Collection[str], norm: Norm) -> WeightedRows:
+    """Return the standardized columns of a table, with the root of its group's weight over its norm for each."""
+    standard = Standard.of(data, groups, named, unscaled)
+    kernels = Kernels([standard.of_group(number) for number in range(len(groups))], square=False)
+    weights = model.groups.weights if model.groups is not None else weights_in(model, len(groups))
+    size, columns = standard.values.shape
+    return WeightedRows(standard.values, np.sqrt(weights / kernels.norms(norm))[standard.owners],
+                        np.full(size, 1 / max(size, 1)), np.full(columns, standard.growth))
 
 
 def matrix_checks(data: ViewedDissimilarities, model: Model, norm: Norm) -> Iterator[Check]:

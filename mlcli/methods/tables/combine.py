@@ -23,6 +23,7 @@ from mlcli.base.values.inputs import Features, Given, Input
 from mlcli.base.values.options import option
 from mlcli.base.values.quantity import Quantity
 from mlcli.base.values.signs import leading_signs
+from mlcli.certify.contributions import WeightedRows
 from mlcli.certify.subject import Subject
 from mlcli.core.centering import uncentered
 from mlcli.core.eigen.options import Axes, first_columns
@@ -45,7 +46,7 @@ from mlcli.methods.tables.blocks import (
     require_variation,
     unit_of,
 )
-from mlcli.methods.tables.check import Norm, table_checks
+from mlcli.methods.tables.check import Norm, table_checks, weighted_columns
 
 COPIES = 6.0  # arrays of the size of the represented rows in memory at once
 
@@ -197,6 +198,12 @@ class TablesMethod(Method):
     def composition(self, data: Any, compute: Compute, share: float | None = None) -> Composition[Model]:
         """Return the stages: kernels compared, and their sum."""
         return TablesComposition(self, data, compute)
+
+    def weighted_rows(self, subject: Subject) -> WeightedRows:
+        """Return the standardized columns of numbers and categories, with the factors of their groups."""
+        data, groups = subject.data, self.groups_of(subject.data.columns)
+        return weighted_columns(data, subject.model, groups, self.named_categories(data.columns),
+                                unscaled=self.unscaled_groups, norm=self.norm)
 
     def checks(self, subject: Subject) -> Iterator[Check]:
         """Check axes, weights and what each group says against the groups' kernels, computed from the table."""
