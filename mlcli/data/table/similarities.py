@@ -67,24 +67,29 @@ class SimilarityRule:
 
     def error(self, count: int, first: float, where: str, cells: str) -> DataError:
         """Return the error of so many numbers, of which this is the first, in these cells."""
-        what = (f"above {self.largest:.17g}, the largest of the run" if self.name == "max-minus" else
+        what = (f"above {digits(self.largest)}, the largest of the run" if self.name == "max-minus" else
                 "outside of 0 to 1" if first < 0 or first > 1 else "of zero, whose logarithm is infinite")
         hint = ("give similarities of the kind that the run was made from" if self.name == "max-minus" else
                 f"{FORMULAS[self.name]} needs similarities from 0 to 1"
                 + (", and none of them zero" if self.name == "minus-log" else "") + f"; {ANY}")
         return DataError("SIMILARITY", f"{counted(count, 'cell')} {what}: "
-                         f"{first:.17g} in {cells}", where=where, hint=hint)
+                         f"{digits(first)} in {cells}", where=where, hint=hint)
 
     def require_largest(self, diagonal: Array, ids: Sequence[str], where: str) -> None:
         """Raise DataError for points whose similarity to themselves (n) is not the largest, beyond rounding."""
         wrong = np.flatnonzero(np.abs(diagonal - self.largest) > self._rounding)
         if len(wrong):
-            parts = [f"{diagonal[row]:.17g} at {shown(ids[row])}" for row in wrong[:LISTED].tolist()]
+            parts = [f"{digits(float(diagonal[row]))} at {shown(ids[row])}" for row in wrong[:LISTED].tolist()]
             raise DataError("DIAGONAL", f"{counted(len(wrong), 'point')} with a similarity to itself that is not "
-                            f"{self.largest:.17g}: " + joined(parts, len(wrong)), where=where,
+                            f"{digits(self.largest)}: " + joined(parts, len(wrong)), where=where,
                             hint=f"{FORMULAS[self.name]} is zero at {self.largest:.6g} only; leave the diagonal empty "
                             "where it says something else")
 
     @property
     def _rounding(self) -> float:
         return ROUNDING * abs(self.largest)
+
+
+def digits(number: float) -> str:
+    """Return the fewest digits that give a number."""
+    return repr(number).removesuffix(".0")
