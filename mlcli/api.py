@@ -129,6 +129,7 @@ class Run:
     warnings: tuple[str, ...] = ()  # of the run
     loadings: Loadings | None = None  # where axes are combinations of columns
     fit: Mapping[str, Any] = field(default_factory=dict)  # figures of the fit, as in `run.json`
+    squared: bool = field(default=False, kw_only=True)  # whether dissimilarities were given squared, as new ones are
     source: Path | StoredModel = field(kw_only=True)
 
     def __repr__(self) -> str:
@@ -158,8 +159,8 @@ class Run:
         """Coordinates (m x p) of new rows (m x d): the run's columns in their order, before any preparation.
 
         Answers in words are texts of a data frame or their numbers from 1; reverse-keyed items are turned here.
-        Of a run of dissimilarities or of a kernel a row holds the numbers to each of the run's points. Raises DataError
-        for rows that do not fit, and ConfigError where the method places no new points.
+        Of a run of dissimilarities or of a kernel a row holds the numbers to each of the run's points; where those of
+        the run were squared (`input.squared`), so are these. Raises DataError for rows that do not fit, and ConfigError where the method places no new points.
         """
         return np.array(self._placed(array).coordinates.values)  # a copy, as tables are read-only
 
@@ -183,7 +184,7 @@ class Run:
         with call(), limit_threads(Compute().thread_count()):
             return model.place(new_rows(array, model.steps[0].preparation.columns, model.trained, model.kind,
                                         coding=model.coding, rule=model.rule, categories=model.categories,
-                                        closed=model.closed))
+                                        closed=model.closed, squared=self.squared))
 
     def reconstruct(self, coordinates: Any) -> Array:
         """Features (m x d), in the units of the data, of coordinates (m x p).
@@ -249,11 +250,16 @@ def _of_pickle(parts: Mapping[str, Any], stored: Path | Sequence[bytes]) -> Run:
 
 def open_run(path: str | PathLike[str]) -> Run:
     """A finished run by its directory; raises InputMissing where there is none, UnsafeFile where files were changed."""
+    from mlcli.runs.project import own_input
+
     folder = Path(path)
     manifest = read_manifest(folder)
-    table = intact_embedding(folder, manifest)[1]
+    count = manifest["embedding"]["components"]
+    table = (intact_embedding(folder, manifest)[1] if manifest["embedding"]["rows"] else
+             Table(np.zeros((0, count)), axis_names(count), ()))  # of a covariance matrix
     return _run(manifest["method"], table, _spectrum_of(folder, manifest), manifest.get("warnings", ()), folder,
-                loadings=_loadings_of(folder, manifest), fit=manifest.get("fit") or {})
+                loadings=_loadings_of(folder, manifest), fit=manifest.get("fit") or {},
+                squared=manifest["input"]["kind"] == "dissimilarities" and own_input(folder, manifest).squared)
 
 
 def embed(array: Any, method: str | None = None, *, kind: str | None = None, ids: Sequence[Any] | None = None,
@@ -269,7 +275,7 @@ def embed(array: Any, method: str | None = None, *, kind: str | None = None, ids
     unless another is given, or that of `onto`, the folder of a finished run, or that run as `open_run` gives it, to
     whose map the rows are added (onto_way, onto_weight and changed are the flags' values). `ids` name the rows and
     `columns` the columns; `labels`, one column or several by their names, go with the rows, the first ones are the
-    classes of lda. `view` is a second array of the same rows, for methods of two views. `options` are flags of the
+    classes of lda. `view` is a second array of the same rows, or a list of arrays, for methods of several views. `options` are flags of the
     command by their names: components=3, neighbors, radius, paths, metric, kernel, transform, top_variance,
     scale="standard", reduce, calibrate (the share of the rows to hold out of the fit, for exact p of
     `Run.off_manifold`), seed, threads, portable, memory_limit. `set` has all others by their config paths:
@@ -301,6 +307,7 @@ def fit_run(config: RunConfig, read: Callable[[], Table] | None = None) -> Run:
         result = compute(session, None if read is None else read())
         require_passed(certificate_of(result, None))
     model = result.model
+    given = result.config.input
     rows = result.config.method.axes_options.written(model.embedding.shape[1])
     found = model.spectrum
     spectrum = None if found is None else Spectrum(found.eigenvalues[:rows], found.proportions[:rows],
@@ -308,7 +315,7 @@ def fit_run(config: RunConfig, read: Callable[[], Table] | None = None) -> Run:
     weights = model.loadings
     loadings = None if weights is None else Loadings(weights.values, tuple(weights.columns))
     return _run(result.config.method.name, result.embedding, spectrum, session.journal.noted("W-"),
-                score_model(result).model, loadings=loadings, fit=dict(model.fit))
+                score_model(result).model, loadings=loadings, fit=dict(model.fit), squared=given.squared)
 
 
 def layer_in_memory(path: str, method: str | None = None) -> Layer:
@@ -329,10 +336,10 @@ def _require_unnamed(names: Mapping[str, Any]) -> None:
 
 
 def _run(method: str, table: Table, spectrum: Spectrum | None, warnings: Iterable[Mapping[str, Any]],
-         source: Path | StoredModel, *, loadings: Loadings | None, fit: Mapping[str, Any]) -> Run:
+         source: Path | StoredModel, *, loadings: Loadings | None, fit: Mapping[str, Any], squared: bool) -> Run:
     said = tuple(f"{item['code']}: {item['message']}" for item in warnings)
     return Run(method, np.array(table.values), tuple(table.ids), dict(table.labels), spectrum, said, loadings, fit,
-               source=source)
+               squared=squared, source=source)
 
 
 def _spectrum_of(folder: Path, manifest: Mapping[str, Any]) -> Spectrum | None:
@@ -383,7 +390,10 @@ def _layer(path: str, method: str | None, kind: str | None, others: Mapping[str,
     if onto is not None:
         layer = assignment("onto.run", str(_folder_of(onto)), "onto").over(layer)
     if view is not None:
-        layer = assignment("input.view.path", str(view), "view").over(layer)
+        first, *more = map(str, view if isinstance(view, list | tuple) and view else (view,))
+        layer = assignment("input.view.path", first, "view").over(layer)
+        if more:
+            layer = assignment("input.view.further", [{"path": path} for path in more], "view").over(layer)
     if kind is not None:
         layer = assignment("input.kind", kind, "kind").over(layer)
     for path, value in others.items():

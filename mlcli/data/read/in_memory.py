@@ -34,7 +34,7 @@ from mlcli.data.options.wording import counted, nearest, shown, words_of
 from mlcli.data.pairs.similarities import to_dissimilarities
 from mlcli.data.pairs.square import check_square
 from mlcli.data.prepare.categories import Categories, categories_of, encode, require_known
-from mlcli.data.prepare.views import errors_for_view
+from mlcli.data.prepare.views import chain_views, errors_for_view
 from mlcli.data.read.blocks import after_first_pass
 from mlcli.data.read.dask_rows import computed_whole, is_delayed, sheet_in_blocks
 from mlcli.data.read.detect_pairs import refuse_resemblance
@@ -67,18 +67,18 @@ def table_of(array: Any, input: Input, compute: Compute, *, ids: Names = None, c
 
     Names as arguments take precedence over those of a frame. With `categories: all`, a frame's columns of texts are
     categories, but those that `labels` names, and a first one of different texts, which is the ids. `view` is a second
-    table of the same rows. A large sparse array keeps its sparse form if the next step `streams`, else it gets its
+    table of the same rows, or a list of such tables. A large sparse array keeps its sparse form if the next step `streams`, else it gets its
     zeros. Raises DataError as reading a file does, and if names do not fit.
     """
     require_effect(input, annotated=is_annotated(array))
     check_items(input)
-    view = computed_whole(view, compute) if is_delayed(view) else view
+    views = [computed_whole(other, compute) if is_delayed(other) else other for other in views_of(view)]
     if is_delayed(array):
-        found = sheet_in_blocks(array, input, compute, streams=streams and view is None)
+        found = sheet_in_blocks(array, input, compute, streams=streams and not views)
         if found is not None:
             return _of_blocks(*found, input, compute, ids=ids, columns=columns, labels=labels)
         array = computed_whole(array, compute)
-    if is_annotated(array) or is_sparse_array(array) or view is not None:
+    if is_annotated(array) or is_sparse_array(array) or views:
         refuse_coding(input, "AnnData, a sparse array or a table with a second view")
     frame = (read_annotated(array, input) if is_annotated(array) else
              read_frame(array) if is_frame(array) else None)
@@ -97,12 +97,25 @@ def table_of(array: Any, input: Input, compute: Compute, *, ids: Names = None, c
         values = frame.values if frame is not None and has_coding(input) else doubles(array)  # or all are words
         table = _of_dense(values, input, ids=ids, columns=columns, labels=labels, words=words)
         table = table if frame is None or not frame.categories else replace(table, categories=frame.categories)
-    if view is None:
+    if not views:
         return table
-    other = None if is_annotated(view) or is_frame(view) else ids
-    with errors_for_view(0):
-        own = input.of_view(View(path=HERE)) if isinstance(input, WithMatrices) else Input(path=HERE)
-        return replace(table, view=table_of(view, own, compute, ids=other))
+    own = input.of_view(View(path=HERE)) if isinstance(input, WithMatrices) else Input(path=HERE)
+    tables = []
+    for number, other in enumerate(views):
+        with errors_for_view(number):
+            named = None if is_annotated(other) or is_frame(other) else ids
+            tables.append(table_of(other, own, compute, ids=named))
+    return replace(table, view=chain_views(tables))
+
+
+def views_of(given: Any) -> list[Any]:
+    """Return the tables of further views: none, one, or those of a list, whose elements have rows and columns."""
+    if given is None:
+        return []
+    several = isinstance(given, list | tuple) and given and all(
+        is_frame(part) or is_annotated(part) or is_sparse_array(part) or getattr(part, "ndim", np.ndim(part)) == 2
+        for part in given)
+    return [*given] if several else [given]
 
 
 def _with_categories(frame: Sheet, labels: Sequence[str], *, named: bool) -> Sheet:
@@ -117,12 +130,12 @@ def _with_categories(frame: Sheet, labels: Sequence[str], *, named: bool) -> She
 
 def new_rows(array: Any, columns: Sequence[str], points: Sequence[str], kind: str, *,
              coding: Coding | None = None, rule: SimilarityRule | None = None, categories: Categories | None = None,
-             closed: bool = False) -> Table:
+             closed: bool = False, squared: bool = False) -> Table:
     """Return new rows for a run: with its columns, or with a number for each of its points; raises DataError.
 
     Columns of a data frame are matched by name. Answers become numbers by the run's `coding`; those of an array are
     numbers already. Similarities become dissimilarities by the run's `rule`. Texts become numbers by the run's
-    `categories`; where these are `closed`, other texts are refused.
+    `categories`; where these are `closed`, other texts are refused. Dissimilarities may be given `squared`.
     """
     wanted = tuple(columns) if kind == "features" else tuple(points)
     array = computed_whole(array, Compute()) if is_delayed(array) else array
@@ -149,6 +162,7 @@ def new_rows(array: Any, columns: Sequence[str], points: Sequence[str], kind: st
         values = rule.apply(values)
     if kind == "dissimilarities":
         refuse_negative(values, ids, wanted, HERE)
+        values = np.sqrt(values) if squared else values
     return Table(values, wanted, ids, ROW, kind=kind)
 
 

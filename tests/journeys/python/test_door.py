@@ -299,3 +299,35 @@ def test_the_page_tells_all_options_and_its_examples_run(mlcli_: Caller) -> None
         mlcli_.capture.readouterr()
         exec(code, {})
         assert mlcli_.capture.readouterr().out == printed
+
+
+def test_several_matrices_are_a_list_of_views() -> None:
+    generator = np.random.default_rng(8)
+    points = generator.standard_normal((3, 12, 2))
+    matrices = [np.linalg.norm(some[:, None] - some, axis=2) for some in points]
+    found = mlcli.embed(matrices[0], "statis", kind="dissimilarities", view=matrices[1:])
+    assert found.embedding.shape[0] == 12 and len(found.fit["weights"]) == 3
+    one = mlcli.embed(matrices[0], "statis", kind="dissimilarities", view=matrices[1])
+    listed = mlcli.embed(matrices[0], "statis", kind="dissimilarities", view=[matrices[1]])
+    assert np.array_equal(one.embedding, listed.embedding) and len(one.fit["weights"]) == 2
+
+
+def test_new_rows_of_squared_dissimilarities_are_squared(mlcli_: Caller, tmp_path: Path) -> None:
+    points = np.random.default_rng(9).standard_normal((12, 2))
+    lengths = np.linalg.norm(points[:, None] - points, axis=2)
+    plain = mlcli.embed(lengths, "mds", kind="dissimilarities")
+    squared = mlcli.embed(lengths**2, "mds", kind="dissimilarities", set={"input.squared": True})
+    assert np.allclose(squared.project(lengths[:3] ** 2), plain.project(lengths[:3]))
+    assert np.allclose(pickle.loads(pickle.dumps(squared)).project(lengths[:3] ** 2), plain.project(lengths[:3]))
+    np.save(tmp_path / "d.npy", lengths**2)
+    assert mlcli_.bare("d.npy", "-m", "mds", "--dissimilarities", "--set", "input.squared=true", "-o", "run").code == 0
+    opened = mlcli.open_run("run")
+    assert opened.squared and np.allclose(opened.project(lengths[:3] ** 2), plain.project(lengths[:3]))
+
+
+def test_a_run_of_a_covariance_opens_without_rows(mlcli_: Caller, tmp_path: Path) -> None:
+    np.savetxt(tmp_path / "c.csv", [[2.0, 1.0, 0.5], [1.0, 3.0, 0.2], [0.5, 0.2, 1.0]], delimiter=",")
+    assert mlcli_.bare("c.csv", "--kind", "covariance", "-o", "run").code == 0
+    opened = mlcli.open_run("run")
+    assert opened.embedding.shape == (0, 2) and opened.ids == () and opened.spectrum is not None
+    assert opened.loadings is not None and opened.loadings.values.shape == (3, 2)
