@@ -153,7 +153,8 @@ def main() -> None:
         known = known if document["machine"] == own else {}
         for row in measured(chosen.sizes or list(SIZES), chosen.rounds, chosen.peers, before):
             known[row["points"], row["peer"]] = row
-            document |= {"machine": own, "date": date.today().isoformat(), "rows": [known[key] for key in sorted(known)]}
+            document |= {"machine": own, "date": date.today().isoformat(),
+                         "rows": [known[key] for key in sorted(known)]}
             write(results, document)  # at once: a later size may take an hour
     elif not chosen.draw:
         own, grid = f"{machine()}; {versions()}", document.get("methods", {})

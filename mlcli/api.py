@@ -160,7 +160,8 @@ class Run:
 
         Answers in words are texts of a data frame or their numbers from 1; reverse-keyed items are turned here.
         Of a run of dissimilarities or of a kernel a row holds the numbers to each of the run's points; where those of
-        the run were squared (`input.squared`), so are these. Raises DataError for rows that do not fit, and ConfigError where the method places no new points.
+        the run were squared (`input.squared`), so are these. Raises DataError for rows that do not fit, and ConfigError
+        where the method places no new points.
         """
         return np.array(self._placed(array).coordinates.values)  # a copy, as tables are read-only
 
@@ -275,10 +276,10 @@ def embed(array: Any, method: str | None = None, *, kind: str | None = None, ids
     unless another is given, or that of `onto`, the folder of a finished run, or that run as `open_run` gives it, to
     whose map the rows are added (onto_way, onto_weight and changed are the flags' values). `ids` name the rows and
     `columns` the columns; `labels`, one column or several by their names, go with the rows, the first ones are the
-    classes of lda. `view` is a second array of the same rows, or a list of arrays, for methods of several views. `options` are flags of the
-    command by their names: components=3, neighbors, radius, paths, metric, kernel, transform, top_variance,
-    scale="standard", reduce, calibrate (the share of the rows to hold out of the fit, for exact p of
-    `Run.off_manifold`), seed, threads, portable, memory_limit. `set` has all others by their config paths:
+    classes of lda. `view` is a second array of the same rows, or a list of arrays, for methods of several views.
+    `options` are flags of the command by their names: components=3, neighbors, radius, paths, metric, kernel,
+    transform, top_variance, scale="standard", reduce, calibrate (the share of the rows to hold out of the fit, for
+    exact p of `Run.off_manifold`), seed, threads, portable, memory_limit. `set` has all others by their config paths:
     {"method.graph": "mutual"}.
     Numbers are certified as those of a command. Raises UsageError and ConfigError for unsuitable options, DataError
     and GeometryError for unsuitable data, NumericalError if the result is wrong, and RefusedByPlan if it would need

@@ -67,8 +67,8 @@ def table_of(array: Any, input: Input, compute: Compute, *, ids: Names = None, c
 
     Names as arguments take precedence over those of a frame. With `categories: all`, a frame's columns of texts are
     categories, but those that `labels` names, and a first one of different texts, which is the ids. `view` is a second
-    table of the same rows, or a list of such tables. A large sparse array keeps its sparse form if the next step `streams`, else it gets its
-    zeros. Raises DataError as reading a file does, and if names do not fit.
+    table of the same rows, or a list of such tables. A large sparse array keeps its sparse form if the next step
+    `streams`, else it gets its zeros. Raises DataError as reading a file does, and if names do not fit.
     """
     require_effect(input, annotated=is_annotated(array))
     check_items(input)

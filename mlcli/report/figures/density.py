@@ -49,10 +49,10 @@ class Density:
         marks: list[Mark] = [Text(x, y, f"{self.count:,} points"), Text(x, y + 17, "points that overlap", kind="small")]
         for ground, kind in enumerate(BY_GROUND):
             ink = np.array([rgb(INKS["level"].dark if ground else INKS["level"].light)], np.uint8)
-            marks.append(Picture(kind=kind, x=x, y=y + 25, width=BAR[0], height=BAR[1],
+            marks.append(Picture(kind=kind, x=x, y=y + 29, width=BAR[0], height=BAR[1],
                                  levels=np.dstack([ink[np.zeros_like(steps, int)], steps])))
         for number, said in self.ticks():
-            place = y + 25 + BAR[1] * (1 - np.log(number) / np.log(self.most))
+            place = y + 29 + BAR[1] * (1 - np.log(number) / np.log(self.most))
             marks += [Line(kind="axis", x1=x + BAR[0], y1=place, x2=x + BAR[0] + 4, y2=place),
                       Text(x + BAR[0] + 8, place + 4, said, kind="small")]
         return marks

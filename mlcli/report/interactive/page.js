@@ -90,7 +90,7 @@ function settle() {
 
 /* How many points a pixel has at which shade, of the picture at rest. */
 function tellShades() {
-  const box = byId("shades"), [bar, said] = box.children, ink = rgb(painted.length > 1 ? painted.at(-1) : painted[0]);
+  const box = byId("shades"), [bar, said] = box.children, ink = rgb(view.ink);
   box.hidden = view.most < 2;
   bar.style.backgroundImage = `linear-gradient(90deg,rgb(${ink},${LEAST}),rgb(${ink}))`;
   said.textContent = `1 to ${view.most.toLocaleString("en")} or more points in a pixel, of `

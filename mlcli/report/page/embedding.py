@@ -161,8 +161,8 @@ def _density_note(points: Points) -> str:
         return ""
     colored = "" if len(points.colors.kinds) == 1 else ("; its color is that of their mean" if isinstance(
         points.colors, ColorRange) else "; its color is that of the largest group there")
-    return (f" All {points.whole:,} points: the more of them overlap, the more opaque a place is, by the logarithm of their "
-            f"number{colored}.")
+    return (f" All {points.whole:,} points: the more of them overlap, the more opaque a place is, by the logarithm of "
+            f"their number{colored}.")
 
 
 def _sample_note(points: Points) -> str:

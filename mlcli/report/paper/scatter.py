@@ -344,7 +344,8 @@ class Plot:
         shares = None if self.deviations is None else shares_of(self.deviations)
         if shares is not None:
             levels = gray(shares, 0, 0, (1, 1)).levels
-            axes.imshow(levels[..., [0, 0, 0, 1]], extent=self._extent, aspect="auto", interpolation="bilinear", zorder=0)
+            axes.imshow(levels[..., [0, 0, 0, 1]], extent=self._extent, aspect="auto", interpolation="bilinear",
+                        zorder=0)
 
     def _draw_points(self, axes: Any) -> None:
         size, many = self._marker, len(self.points.values) > IMAGE

@@ -12,7 +12,7 @@ from mlcli.report.drawing.figure import Figure, Line, Picture, Text
 from mlcli.report.drawing.matplotlib_figures import image
 from mlcli.report.drawing.palette import INKS, STEPS
 from mlcli.report.drawing.svg import document
-from mlcli.report.figures.coloring import ColorRange, Coloring, Groups, coloring, single_color
+from mlcli.report.figures.coloring import Coloring, ColorRange, Groups, coloring, single_color
 from mlcli.report.figures.density import FINE, LEAST, SHADES, density
 from mlcli.report.figures.scatter import MOST
 from mlcli.report.page.page import page
