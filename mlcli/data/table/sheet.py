@@ -147,8 +147,7 @@ def _usual_answers(sheet: Sheet, words: Sequence[str]) -> str:
     """
     scale, items = questionnaire({name: sheet.labels[name] for name in words}, len(sheet.columns))
     if items:
-        held = "holds answers of a usual scale and is" if len(items) == 1 else "hold answers of a usual scale and are"
-        note("W-ANSWERS", f"{counted(len(items), 'column')} {held} not analyzed, only the "
+        note("W-ANSWERS", f"answers of a usual scale, in {counted(len(items), 'column')}, are not analyzed, only the "
              f"{counted(len(sheet.columns), 'column')} of numbers: {listed(items)}; to analyze them, give {scale}",
              columns=len(items))
     return scale

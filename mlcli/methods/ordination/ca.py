@@ -100,7 +100,6 @@ def require_filled(data: Features) -> None:
         return
     largest = data.values.max(axis=0)
     if (empty := np.flatnonzero(largest <= 0)).size:
-        raise DataError("COUNTS", f"{len(empty)} of {len(largest)} columns {'holds' if len(empty) == 1 else 'hold'} "
-                        f"only zeros, which make no profile: {listed([data.columns[place] for place in empty])}",
-                        where="input",
+        raise DataError("COUNTS", f"only zeros, which make no profile, in {len(empty)} of {len(largest)} columns: "
+                        f"{listed([data.columns[place] for place in empty])}", where="input",
                         hint="leave them out with {input.columns}")
