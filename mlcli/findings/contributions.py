@@ -78,8 +78,8 @@ class ContributionsFinding(Finding["Mapping[str, CsvColumns]"]):
             return ()
         if subject.model.registration is not None:
             return [skipped("contributions", "the axes were turned onto those of another run")]
-        rows, columns = (tuple(shares(table, what, subject.embedding.shape[1]) for what in ("contribution", "cos2"))
-                         for table in stated)
+        count = subject.embedding.shape[1]
+        rows, columns = ((shares(table, "contribution", count), shares(table, "cos2", count)) for table in stated)
         return contribution_checks(rows, columns, subject.embedding, method.weighted_rows(subject))
 
     def cells(self, method: "Method", table: "Table") -> float:
