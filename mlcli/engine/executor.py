@@ -3,7 +3,8 @@
 from collections.abc import Callable, Generator
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager
-from typing import Generic, Protocol, TypeVar
+from math import isqrt
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from mlcli.base.context import context, set_context
 from mlcli.base.frozen import frozen
@@ -11,8 +12,13 @@ from mlcli.base.machine.threads import single_threaded_blas
 from mlcli.base.rows.blocks import Workers, in_order
 from mlcli.base.rows.source import rows_of
 
+if TYPE_CHECKING:
+    from mlcli.engine.cluster.executor import Cluster
+
 R = TypeVar("R")
 Result = TypeVar("Result", covariant=True)
+SPAN = 16  # successive blocks, at least, whose sum is added to a total as one
+TOGETHER = 4  # results that a worker adds at once: more would wait in memory, fewer would take more tasks
 WORTH = 10.0  # seconds of a core beyond which work goes elsewhere that would be quick here
 
 
@@ -67,3 +73,27 @@ def results(source: BlockSource[R], first: int = 0) -> Generator[R, None, None]:
     rows = rows_of(getattr(source, "rows", getattr(source, "points", None)))
     return in_order(Block.run, blocks, progress=True, done=first, stop=source.stop, workers=context().workers,
                     most=0 if rows is None else rows.lanes)
+
+
+def span_of(blocks: int) -> int:
+    """Return the number of successive blocks that make a span: their sum is added to the total as one.
+
+    It depends on the number of blocks only, so a sum has the same bits wherever blocks run. There are about as many
+    spans as blocks in each, so workers that form the sums receive the fewest results.
+    """
+    return max(SPAN, isqrt(max(blocks - 1, 0)) + 1)
+
+
+def ends_span(done: int, blocks: int) -> bool:
+    """Whether a span ends once so many of the blocks are done."""
+    return done == blocks or done % span_of(blocks) == 0
+
+
+def summing() -> "Cluster | None":
+    """Return the cluster whose workers run blocks and add up their results; None if blocks run elsewhere."""
+    workers = context().workers
+    if workers is None:
+        return None
+    from mlcli.engine.cluster.executor import Cluster
+
+    return workers.executor if isinstance(workers.executor, Cluster) else None

@@ -19,6 +19,7 @@ from mlcli.core.graph.graph import graph_of
 from mlcli.core.graph.search import nearest
 from mlcli.core.kernels.streamed import Streamed
 from mlcli.core.paths.elimination import Analysis, EliminationRows
+from mlcli.engine import executor as engine
 from mlcli.engine.executor import results, running_on
 from mlcli.errors import DataError
 from tests.engine.loopback import Loopback
@@ -55,22 +56,44 @@ class Failing:
     def stop(self) -> None: ...
 
 
+def first_stuck(begin: Any) -> Any:
+    """The method that begins a sum, of which the first does not come."""
+    from mlcli.engine.cluster.executor import Stuck
+
+    stuck = [Stuck()]
+
+    async def sum_of(*given: Any, **options: Any) -> Any:
+        if stuck:
+            raise stuck.pop()
+        return await begin(*given, **options)
+
+    return sum_of
+
+
 @eliminates
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
-def test_a_pass_in_the_threads_of_dask(tmp_path: Path) -> None:
+def test_a_pass_in_the_threads_of_dask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import distributed
 
-    from mlcli.engine.cluster.executor import Cluster
+    from mlcli.engine.cluster import executor
 
     source = EliminationRows.of(Analysis.of(graph_of(nearest(POINTS, 9), "union")), "float32")
     with (limit_threads(2), distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=False,
                                                      dashboard_address="127.0.0.1:0") as own,
           distributed.Client(own) as client):
+        monkeypatch.setattr(engine, "SPAN", 1)  # more than one span
         here = a_pass(Streamed(source))
-        for folder in (None, tmp_path):
-            with Cluster(client, folder) as cluster, running_on(cluster, lambda: cluster.count):
+        assert source.blocks > engine.span_of(source.blocks)
+        for folder, times in ((None, 1), (tmp_path, 2)):
+            monkeypatch.setattr(executor, "GATHER", 0.0 if times > 1 else 60.0)
+            with executor.Cluster(client, folder) as cluster, running_on(cluster, lambda: cluster.count):
                 assert a_pass(Streamed(source)) == here
                 assert cluster.counts["blocks"] == source.blocks and not cluster.counts["second attempts"]
+                # the products with five vectors, and row sums, of a pass and not of each of its blocks
+                assert cluster.counts["bytes from the cluster"] == times * 8 * len(POINTS) * (5 + 1)
+                with monkeypatch.context() as once:
+                    once.setattr(executor.Cluster, "_sum", first_stuck(executor.Cluster._sum))
+                    assert a_pass(Streamed(source)) == here and cluster.counts["second attempts"] == 1
                 with pytest.raises(DataError, match="row 3, the block is bad"):
                     list(results(Failing()))
 

@@ -55,6 +55,17 @@ def test_tiles_of_a_kernel_function(function: Any, kind: Any, processes: Executo
             assert a_pass(Streamed(tiles)) == here
 
 
+def test_large_kernels_have_larger_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And not more of them: their number would keep a cluster's scheduler busy for longer than the workers."""
+    tiles = Tiles(Gaussian(rate=0.7), MANY, np.float64)
+    vectors = np.random.default_rng(0).standard_normal((len(MANY), 2))
+    fine = tiles.blocks, Streamed(tiles).apply(vectors)
+    monkeypatch.setattr("mlcli.core.kernels.tiles.GROUP", 1)
+    monkeypatch.setattr("mlcli.core.kernels.tiles.GROUPS", 3)
+    assert tiles.blocks == 6 != fine[0]
+    np.testing.assert_allclose(Streamed(tiles).apply(vectors), fine[1], rtol=0, atol=1e-9 * np.abs(fine[1]).max())
+
+
 def test_geodesics_by_dijkstra(processes: Executor) -> None:
     source = DijkstraRows(graph_of(nearest(POINTS, 9), "union"))
     assert source.blocks == 5

@@ -173,9 +173,9 @@ def test_a_pass_goes_on_after_any_of_its_blocks(name: str, tmp_path: Path, monke
                 raise Killed
         return True
 
-    def counted(self: PassPart, *arguments: Any) -> PassPart:
+    def counted(self: PassPart, *arguments: Any, **options: Any) -> PassPart:
         folds.append(self.blocks)
-        return add(self, *arguments)
+        return add(self, *arguments, **options)
 
     with monkeypatch.context() as undisturbed:
         undisturbed.setattr(PassPart, "add", counted)

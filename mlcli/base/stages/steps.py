@@ -5,6 +5,8 @@ from dataclasses import replace
 
 from mlcli.base.frozen import frozen
 
+WAITING = 6  # results of blocks that a worker holds until they are added, about
+
 
 @frozen
 class Passes:
@@ -14,16 +16,21 @@ class Passes:
     seconds: float  # of one core, for a pass
     blocks: int  # of a pass
     sent: float  # bytes, to every worker in every pass
-    returned: float  # bytes, from all blocks of a pass
+    returned: float  # bytes, from all blocks of a pass to the command
     before: float = 0.0  # seconds of one core that each worker spends ahead of its first block
     once: float = 0.0  # bytes that each worker is sent ahead of it
     here: float = 0.0  # seconds of the stage besides, where the command runs
     working: float = 0.0  # bytes that a worker of one thread takes besides what it is sent and what it gives back
+    summed: float = 0.0  # bytes of a block's result where workers add the results, and `returned` is the sum alone
 
     @property
     def worker_bytes(self) -> float:
-        """Memory of a worker of one thread in bytes: its inputs, and two results, one of them in transfer."""
-        return self.once + self.sent + self.working + 2 * self.returned / self.blocks
+        """Memory of a worker of one thread in bytes: its inputs, and two results, one of them in transfer.
+
+        Where workers add results, also those that wait for a sum, the sum before and the one after.
+        """
+        adding = WAITING * self.summed + 2 * self.returned if self.summed else 2 * self.returned / self.blocks
+        return self.once + self.sent + self.working + adding
 
 
 @frozen

@@ -114,7 +114,7 @@ class FileChain(Composition[Model]):
         return [Step("eigensolve", f"block Krylov: about {PASSES} passes over a file of {size:,} x {size:,} numbers",
                      PASSES * READ * size**2 / threads, held,
                      passes=Passes(PASSES, READ * size**2, rows.blocks, sent=vectors, working=float(rows.nbytes),
-                                   returned=vectors * (rows.blocks / 2 if rows.half_stored else 1)))]
+                                   returned=vectors, summed=vectors / (2 if rows.half_stored else rows.blocks)))]
 
     def result(self) -> Model:
         """Return the coordinates V √Λ, and axes V / √Λ for new points."""

@@ -1,5 +1,6 @@
 """A kernel whose rows are computed block by block whenever they are needed; nothing n x n is ever stored."""
 
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -21,18 +22,49 @@ from mlcli.core.eigen.solved import Closeness, Solved
 from mlcli.core.eigen.solvers import solve_symmetric
 from mlcli.core.kernels.forms import Dense, square_memory
 from mlcli.core.krylov import Apply
-from mlcli.engine.executor import results
+from mlcli.engine.executor import ends_span, results, summing
 
 
 @frozen
 class BlockSums:
     """The sums that one block of work adds to a pass; moments are summed in one pass only."""
 
-    rows: Indices | slice  # rows of the kernel, by number or by position (see KernelRows.order)
+    rows: slice  # rows of the kernel, by number or by position (see KernelRows.order)
     product: Array  # to K[rows] Q
     sums: Array | float = 0.0  # to the sum of each row
     squares: float = 0.0  # to the sum of all squares
     trace: float = 0.0  # to the sum of K[i, i]
+
+
+def add_in_order(parts: Sequence[Sequence[BlockSums]]) -> Sequence[BlockSums]:
+    """Return the sum of the results of successive blocks, or of sums of such, each number added in their order.
+
+    Rows that touch or overlap become one array. The last entry has the sums over whole matrices.
+    """
+    every = [some for folded in parts for some in folded]
+    spans: list[slice] = []
+    for rows in sorted((some.rows for some in every if len(some.product)), key=lambda rows: rows.start):
+        if spans and rows.start <= spans[-1].stop:
+            spans[-1] = slice(spans[-1].start, max(spans[-1].stop, rows.stop))
+        else:
+            spans.append(rows)
+    starts = [rows.start for rows in spans]
+    products = [np.zeros((rows.stop - rows.start, every[0].product.shape[1])) for rows in spans]
+    collects = any(isinstance(some.sums, np.ndarray) for some in every)
+    sums = [np.zeros(rows.stop - rows.start) if collects else np.zeros(0) for rows in spans]
+    squares, trace = 0.0, 0.0
+    for some in every:
+        if len(some.product):
+            number = bisect_right(starts, some.rows.start) - 1
+            place = slice(some.rows.start - starts[number], some.rows.stop - starts[number])
+            products[number][place] += some.product
+            if collects:
+                sums[number][place] += some.sums
+        squares, trace = squares + some.squares, trace + some.trace
+    none = np.zeros((0, every[0].product.shape[1] if every else 0))
+    return [BlockSums(rows, product, added if collects else 0.0)
+            for rows, product, added in zip(spans, products, sums, strict=True)] + [
+            BlockSums(slice(0, 0), none, 0.0, squares, trace)]
 
 
 @frozen
@@ -151,35 +183,62 @@ class PassResult:
 @result("pass")
 @frozen
 class PassPart:
-    """The state of a pass between two blocks: the vectors it multiplies, and the sums over the blocks done."""
+    """The state of a pass between two blocks: the vectors it multiplies, and the sums over the blocks done.
+
+    Sums have two rows: those over whole spans of successive blocks (`engine/executor.py`), and those over the blocks of
+    the span that has begun.
+    """
 
     block: Array  # n x b
     blocks: int  # number done
-    product: Array  # n x b, in the order of positions
+    product: Array  # 2 x n x b, in the order of positions
     collects: bool  # whether it also sums the moments, which are:
-    sums: Array  # n, in the order of positions
-    squares: float
-    trace: float
+    sums: Array  # 2 x n, in the order of positions
+    squares: Array  # 2
+    trace: Array  # 2
     known: Moments | None  # the moments, where an earlier pass has summed them
 
     @classmethod
     def before(cls, block: Array, known: Moments | None, *, collects: bool) -> "PassPart":
         """Return the state before the first block, for an (n, b) array to multiply."""
-        return cls(block, 0, np.zeros_like(block), collects, np.zeros(len(block)), 0.0, 0.0, known)
+        return cls(block, 0, np.zeros((2, *block.shape)), collects, np.zeros((2, len(block))), np.zeros(2), np.zeros(2),
+                   known)
 
     def of(self, block: Array, *, collects: bool) -> bool:
         """Whether this is a state of the pass that multiplies this (n, b) array, and that sums or has the moments."""
         enough = self.collects == collects or (collects and self.known is not None)
         return enough and np.array_equal(self.block, block)
 
-    def add(self, folded: Sequence[BlockSums]) -> "PassPart":
-        """Return the state after another block, whose rows are added in place."""
-        squares, trace = self.squares, self.trace
+    def add(self, folded: Sequence[BlockSums], *, ends: bool) -> "PassPart":
+        """Return the state after another block, whose rows are added in place; `ends` says whether it ends a span."""
+        self._put(1, folded)
+        if ends:
+            for sums in (self.product, self.sums, self.squares, self.trace):
+                sums[0] += sums[1]
+                sums[1] = 0.0
+        return replace(self, blocks=self.blocks + 1)
+
+    def at(self, blocks: int, folded: Sequence[BlockSums]) -> "PassPart":
+        """Return the state after whole spans of so many blocks, whose sum replaces this one in place."""
+        for sums in (self.product, self.sums, self.squares, self.trace):
+            sums[:] = 0.0
+        self._put(0, folded)
+        return replace(self, blocks=blocks)
+
+    def parts(self) -> tuple[Sequence[BlockSums], Sequence[BlockSums]]:
+        """Return the sums over whole spans, and over the blocks of the span that has begun."""
+        rows = slice(0, len(self.block))
+        whole, begun = ([BlockSums(rows, self.product[place], self.sums[place] if self.collects else 0.0,
+                                   float(self.squares[place]), float(self.trace[place]))] for place in (0, 1))
+        return whole, begun
+
+    def _put(self, place: int, folded: Sequence[BlockSums]) -> None:
+        """Add the sums of a block."""
         for some in folded:
-            self.product[some.rows] += some.product
-            self.sums[some.rows] += some.sums
-            squares, trace = squares + some.squares, trace + some.trace
-        return replace(self, blocks=self.blocks + 1, squares=squares, trace=trace)
+            self.product[place, some.rows] += some.product
+            self.sums[place, some.rows] += some.sums
+            self.squares[place] += some.squares
+            self.trace[place] += some.trace
 
 
 class Streamed:
@@ -301,13 +360,24 @@ class Streamed:
             if made is None or not made.of(block, collects=first):
                 made = PassPart.before(block, self._moments, collects=first)
             placed = block if kernel.order is None else block[kernel.order]
-            with closing(results(KernelPass(kernel, placed, made.collects), made.blocks)) as every:
-                for folded in every:
-                    made = made.add(folded)
-                    if made.blocks < kernel.blocks:
-                        place.offer(partial(replace, made))
-        collected = (self._by_number(made.sums), made.squares, made.trace) if made.collects else made.known
-        return PassResult(block, self._by_number(made.product), collected if first else None)
+            source = KernelPass(kernel, placed, made.collects)
+            cluster = summing()
+            if cluster is not None:
+                with closing(cluster.sums(source, add_in_order, done=made.blocks, parts=made.parts(),
+                                          due=lambda: place.wanted)) as totals:
+                    for blocks, total in totals:
+                        made = made.at(blocks, total)
+                        if blocks < kernel.blocks:
+                            place.offer(partial(replace, made))
+            else:
+                with closing(results(source, made.blocks)) as every:
+                    for number, folded in enumerate(every, made.blocks + 1):
+                        made = made.add(folded, ends=ends_span(number, kernel.blocks))
+                        if made.blocks < kernel.blocks:
+                            place.offer(partial(replace, made))
+        collected = (self._by_number(made.sums[0]), float(made.squares[0]), float(made.trace[0])
+                     ) if made.collects else made.known
+        return PassResult(block, self._by_number(made.product[0]), collected if first else None)
 
     def _by_number(self, placed: Array) -> Array:
         """Reorder rows from positions to the points' numbers."""

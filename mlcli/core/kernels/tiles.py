@@ -24,7 +24,8 @@ from mlcli.errors import rows_from
 from mlcli.native.linalg import gaussian_tile
 
 TILE = 512  # points on a side: 2 MiB in double precision, which fits in a core's cache
-GROUP = 4  # tiles on a side of a block of work
+GROUP = 4  # tiles on a side of a block of work, unless there were more than GROUPS such sides
+GROUPS = 64  # sides of blocks: 2,080 blocks at most, as each costs a cluster a fixed time besides its work
 LANDMARKS = 500  # single rows that cost little compared with a pass
 WIDTH = 16  # vectors that a pass can multiply at little more than its own cost
 PARTS = 256  # columns of factors up to which their products need no blocks: BLAS multiplies wider ones in less time
@@ -142,9 +143,9 @@ class Tiles:
         return self._tiles(first), self._tiles(first + number)
 
     def _tiles(self, group: int) -> list[slice]:
-        first = group * GROUP * TILE
-        return [slice(first + rows.start, first + rows.stop)
-                for rows in row_blocks(min(GROUP * TILE, self.size - first), TILE)]
+        side = side_of(self.size)
+        first = group * side
+        return [slice(first + rows.start, first + rows.stop) for rows in row_blocks(min(side, self.size - first), TILE)]
 
 
 def stays_in_cache(function: Pairwise, width: int) -> bool:
@@ -152,19 +153,24 @@ def stays_in_cache(function: Pairwise, width: int) -> bool:
     return function.exponential and width <= PARTS and native.available()
 
 
+def side_of(size: int) -> int:
+    """Return the number of points on a side of a block, which are whole tiles."""
+    return TILE * max(GROUP, -(-size // (TILE * GROUPS)))
+
+
 def groups_of(size: int) -> int:
     """Return the number of groups of tiles on a side of the matrix."""
-    return -(-size // (TILE * GROUP))
+    return -(-size // side_of(size))
 
 
 def tiled_passes(points: Array, count: int, seconds: float) -> Passes:
     """Return the cost of `count` passes over an (n, d) array, of so many seconds of a core each, on a cluster.
 
-    A block returns the sums of the rows of two groups.
+    A block gives the sums of the rows of two groups, which workers add.
     """
     groups, vectors = groups_of(len(points)), 8.0 * WIDTH * len(points)
-    return Passes(count, seconds, groups * (groups + 1) // 2, vectors, groups * vectors, once=points.nbytes,
-                  working=8.0 * 3 * TILE * TILE)
+    return Passes(count, seconds, groups * (groups + 1) // 2, vectors, vectors, once=points.nbytes,
+                  working=8.0 * 3 * TILE * TILE, summed=2 * vectors / groups)
 
 
 @stage("kernel", version=1, composed=True)

@@ -33,7 +33,8 @@ THICK = 300  # mean size of up-sets from which on a sweep costs far more than it
 WIDE, MANY = 40, 500  # vectors and landmarks that save two of six passes there
 SAMPLE = 2048  # columns that improve a start so much that a pass is saved
 SHARE = 4  # points for each column of a sample, at least
-MOST = 256  # blocks at most: each returns rows for half of the points, which another machine has to send
+MOST = 256  # blocks at most, unless each had more than LARGE sweeps: each adds to the rows of half of the points
+LARGE = 64  # sweeps that take far longer than adding their sums, however many points there are
 
 
 @frozen
@@ -57,8 +58,9 @@ class Analysis:
         """Return the cost of passes on a cluster, where the workers eliminate the graph themselves."""
         size, strips, width = self.graph.size, self.native.blocks(precision), start_of(self.native, keep=count == 1)[0]
         blocks = -(-strips // group_of(strips))
-        return Passes(count, seconds=cost.seconds * cost.threads, blocks=blocks, sent=8.0 * width * size,
-                      returned=4.0 * width * size * blocks, before=cost.preparation * cost.threads,
+        vectors = 8.0 * width * size
+        return Passes(count, seconds=cost.seconds * cost.threads, blocks=blocks, sent=vectors, returned=vectors,
+                      summed=vectors / 2, before=cost.preparation * cost.threads,
                       once=self.graph.bytes + 8.0 * size,
                       working=self.native.bytes(precision) + self.native.block_bytes(precision, False))
 
@@ -210,7 +212,7 @@ def start_of(eliminated: native.Elimination | native.Weights, *, keep: bool) -> 
 
 def group_of(strips: int) -> int:
     """Return the number of sweeps in a block."""
-    return max(1, min(GROUP, strips // SHARES), -(-strips // MOST))
+    return max(1, min(GROUP, strips // SHARES), min(-(-strips // MOST), LARGE))
 
 
 def sweep_rows(weights: native.Weights, sources: Indices) -> Array:

@@ -91,8 +91,8 @@ class DijkstraRows:
     def fold(self, number: int, vectors: Array, moments: bool) -> tuple[BlockSums]:
         """Return the sums that a block's rows of K add to K times (n, b) vectors. The diagonal is zero."""
         sources = self._sources(number)
-        kernel = self.rows(sources)
-        return (BlockSums(sources, kernel @ vectors, kernel.sum(axis=1), float(np.vdot(kernel, kernel))),)
+        kernel, rows = self.rows(sources), slice(int(sources[0]), int(sources[-1]) + 1)
+        return (BlockSums(rows, kernel @ vectors, kernel.sum(axis=1), float(np.vdot(kernel, kernel))),)
 
     def stop(self) -> None:
         """Do nothing: a block takes little time."""
@@ -105,7 +105,7 @@ def dijkstra_passes(graph: Graph, count: int, cost: Cost) -> Passes:
     """Return the cost of passes on a cluster."""
     vectors = 8.0 * WIDTH * graph.size
     return Passes(count, cost.seconds * cost.threads, -(-graph.size // SOURCES), vectors, vectors, once=graph.bytes,
-                  working=8.0 * SOURCES * graph.size)
+                  working=8.0 * SOURCES * graph.size, summed=8.0 * WIDTH * SOURCES)
 
 
 def dijkstra_rows(graph: Graph, sources: Indices) -> Array:

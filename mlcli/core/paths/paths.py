@@ -253,7 +253,7 @@ class Paths(Options):
         """
         width, landmarks = (WIDTH, LANDMARKS) if plan.elimination is None else start_of(
             plan.elimination.native, keep=plan.keep)
-        held = width * (2.0 * (plan.krylov.usual + 1) + BESIDE) + landmarks + (width + 1) * (allowed() + AHEAD + 1)
+        held = width * (2.0 * (plan.krylov.usual + 1) + BESIDE) + landmarks + (width + 1) * (allowed() + AHEAD + 2)
         whole = 3.0 * graph.size if eigensolve.components == "all" else 0.0
         measured = _measured(graph, plan, share)
         return Step("eigensolve", f"block Krylov: {plan.krylov}, in each of which paths are found and "

@@ -1,7 +1,7 @@
 """The work of a cluster's worker: compare versions with the client's, and run blocks."""
 
 import platform
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -128,6 +128,12 @@ def _own(error: MlcliError) -> str:
 def hold(array: AnyArray) -> AnyArray:
     """An array as the result of a task, which the scheduler has done again where a worker is lost that held it."""
     return array
+
+
+def add(client: Versions, total: Callable[[Sequence[Any]], Any], *results: Any) -> Any:
+    """Return the sum of results of blocks; raises DependencyMissing for other versions than the client's."""
+    refuse_unlike(client, versions(portable=SETTINGS in client), platform.node())
+    return total(results)
 
 
 def _installed(name: str) -> str:

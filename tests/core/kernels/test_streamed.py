@@ -19,11 +19,12 @@ from mlcli.core.graph.graph import graph_of
 from mlcli.core.graph.search import nearest
 from mlcli.core.kernels import streamed, tiles
 from mlcli.core.kernels.functions import Gaussian, Linear, Polynomial
-from mlcli.core.kernels.streamed import BlockSums, Streamed
+from mlcli.core.kernels.streamed import BlockSums, PassPart, Streamed, add_in_order
 from mlcli.core.kernels.tiles import kernel_of
 from mlcli.core.paths import elimination
 from mlcli.core.paths.elimination import Analysis, EliminationRows
 from mlcli.core.paths.paths import Paths
+from mlcli.engine.executor import ends_span, span_of
 from mlcli.errors import ConfigError, MlcliError
 from tests.support import Notes, fit
 
@@ -201,6 +202,38 @@ def test_a_pass_that_is_left_tells_its_blocks_to_end(monkeypatch: pytest.MonkeyP
     with limit_threads(2), pytest.raises(KeyboardInterrupt):
         kernel.apply(np.ones((50, 2)))
     assert rows.stopped == [True]
+
+
+@pytest.mark.parametrize("collects", [False, True])
+def test_sums_of_workers_have_the_bits_of_a_pass_in_one_process(collects: bool) -> None:
+    """Whatever results a worker adds together within a span, as long as their order is that of the blocks."""
+    size, count, random = 60, 40, np.random.default_rng(3)
+
+    def result() -> list[BlockSums]:
+        some = []
+        for start in (int(random.integers(0, size - 6)), *(6 * random.permutation(10)[:2]).tolist()):
+            rows = slice(start, start + 6 if some else size)
+            count = rows.stop - start
+            some.append(BlockSums(rows, random.standard_normal((count, 3)),
+                                  random.standard_normal(count) if collects else 0.0))
+        return [*some, BlockSums(slice(0, 0), np.zeros((0, 3)), 0.0, random.random(), random.random())]
+
+    every = [result() for _ in range(count)]
+    here = PassPart.before(np.zeros((size, 3)), None, collects=collects)
+    for number, folded in enumerate(every, 1):
+        here = here.add(folded, ends=ends_span(number, count))
+    whole: list[Any] = []
+    for start in range(0, count, span_of(count)):
+        span: list[Any] = []
+        left = every[start : start + span_of(count)]
+        while left:
+            some = int(random.integers(1, 6))
+            span, left = [add_in_order([*span, *left[:some]])], left[some:]
+        whole = [add_in_order([*whole, *span])]
+    there = PassPart.before(np.ones((size, 3)), None, collects=collects).at(count, whole[0])
+    assert span_of(count) < count and there.blocks == here.blocks
+    assert all(getattr(here, name)[0].tobytes() == getattr(there, name)[0].tobytes()
+               for name in ("product", "sums", "squares", "trace"))
 
 
 @pytest.mark.skipif(not eliminates, reason="needs the native kernels")

@@ -23,6 +23,17 @@ def test_more_workers_help_until_the_link_or_the_scheduler_is_busy() -> None:
     assert seconds_of(quick, 1000) == pytest.approx(1000 * SCHEDULER)
 
 
+def test_sums_on_workers_carry_further_than_the_link_of_the_command() -> None:
+    """Ten million points, with 40 seconds for each of 2,442 blocks."""
+    vectors = 8.0 * 8 * 1e7
+    gathered = Passes(1, seconds=98_000.0, blocks=2442, sent=vectors, returned=vectors / 2 * 2442)
+    added = Passes(1, seconds=98_000.0, blocks=2442, sent=vectors, returned=vectors, summed=vectors / 2)
+    for workers in (1, 16, 64):
+        assert seconds_of(added, workers) == pytest.approx(seconds_of(gathered, workers), rel=0.02)
+    assert seconds_of(gathered, 2442) > gathered.returned / LINK > 10 * seconds_of(added, 2442)
+    assert added.worker_bytes < 10 * vectors
+
+
 def test_a_step_without_passes_stays_here() -> None:
     here, there = Step("graph", "", 2.0, 0.0), Step("eigensolve", "passes", 6800.0, 0.0, measured=1.0, passes=LONG)
     assert on_workers(here, 8) is here

@@ -264,10 +264,13 @@ def altered_digit(whole: Any, *arguments: Any) -> list[str]:
 
 def shifted_rows(whole: Any, kernel: Any, number: int, vectors: Array, moments: bool) -> Any:
     """Columns are shifted as rows are, over all blocks: an operator that is not symmetric is given up by the search."""
-    size = len(vectors)
-    return [some for found in whole(kernel, number, np.roll(vectors, -1, axis=0), moments) for some in (
-        replace(found, product=np.zeros_like(found.product)),
-        BlockSums((np.arange(size)[found.rows] + 1) % size, found.product))]
+    last, moved = len(vectors) - 1, list[BlockSums]()
+    for found in whole(kernel, number, np.roll(vectors, -1, axis=0), moments):
+        rows, inside = found.rows, last - found.rows.start
+        moved += [replace(found, product=np.zeros_like(found.product)),
+                  BlockSums(slice(rows.start + 1, min(rows.stop, last) + 1), found.product[:inside]),
+                  BlockSums(slice(0, max(rows.stop - last, 0)), found.product[inside:])]
+    return moved
 
 
 def wrong_landmarks(model: Model) -> Model:
