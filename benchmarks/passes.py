@@ -1,12 +1,14 @@
-"""Large runs by passes over pairs that are never stored, beside their peers: whole processes, seconds and peak memory.
+"""Large runs by passes over pairs or files, beside their peers: whole processes, seconds and peak memory.
 
-Usage: python benchmarks/passes.py pcoa|landmarks ROWS FOLDER [PEER]
+Usage: python benchmarks/passes.py pcoa|landmarks|parquet ROWS FOLDER [PEER]
 
 `pcoa` makes counts of 1,000 taxa in ROWS samples, a tenth of them over zero, computes principal coordinates of their
 Bray-Curtis dissimilarities and the PERMANOVA of three factors of eleven levels with 999 permutations; its peer is
 scikit-bio, with dissimilarities by SciPy and one factor in its PERMANOVA. `landmarks` places ROWS points of 50 normal
-columns by kernel PCA of 1,000 landmarks; its peer is scikit-learn's Nystroem followed by PCA. FOLDER holds data and
-results, PEER is a Python that has the peer. The full sizes are 113721 and 1000000.
+columns by kernel PCA of 1,000 landmarks; its peer is scikit-learn's Nystroem followed by PCA. `parquet` writes ROWS of
+200 columns in files of eight row groups, reads them by PCA of two axes in at most 1 GB, and decodes them alone, by as
+many threads in batches of the same size, before and after. FOLDER holds data and results, PEER is a Python that has the
+peer. The full sizes are 113721, 1000000 and 12500000 (20 GB).
 """
 
 import os
@@ -18,6 +20,21 @@ from pathlib import Path
 import numpy as np
 
 TAXA, READS, KINDS = 1000, 1000, 12
+COLUMNS, GROUP, GROUPS = 200, 50_000, 8  # of a Parquet table: its columns, the rows of a group, and groups of a file
+DECODE = """
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from glob import glob
+from os import sched_getaffinity
+from pyarrow import parquet
+def decode(place):
+    file = parquet.ParquetFile(place[0], page_checksum_verification=True, pre_buffer=False, buffer_size=1 << 16)
+    return sum(batch.num_rows for batch in file.iter_batches(5242, [place[1]], use_threads=False))
+places = [(path, group) for path in sorted(glob(sys.argv[1] + "/*.parquet"))
+          for group in range(parquet.ParquetFile(path).metadata.num_row_groups)]
+with ThreadPoolExecutor(len(sched_getaffinity(0))) as threads:
+    assert sum(threads.map(decode, places)) == int(sys.argv[2])
+"""
 PEERS = {
     "pcoa": """
 import sys, numpy as np
@@ -71,6 +88,29 @@ def counts(rows: int, folder: Path) -> tuple[Path, Path]:
     return data, factors
 
 
+def table(rows: int, folder: Path) -> Path:
+    """Write a table with five strong directions as Parquet files, unless they are there; return their folder."""
+    from pyarrow import Table, parquet
+
+    place = folder / f"table{rows}"
+    place.mkdir(exist_ok=True)
+    generator = np.random.default_rng(2)
+    loads, size = generator.standard_normal((5, COLUMNS)), GROUP * GROUPS
+    for number, start in enumerate(range(0, rows, size)):
+        path, count = place / f"part{number:05}.parquet", min(size, rows - start)
+        drawn = np.random.default_rng([2, number])
+        if path.exists():
+            continue
+        with parquet.ParquetWriter(f"{path}.new", Table.from_pydict(
+                {f"x{j}": np.zeros(0) for j in range(COLUMNS)}).schema, use_dictionary=False) as writer:
+            for first in range(0, count, GROUP):
+                some = min(GROUP, count - first)
+                values = drawn.standard_normal((some, 5)) @ loads + drawn.standard_normal((some, COLUMNS))
+                writer.write_table(Table.from_pydict({f"x{j}": values[:, j] for j in range(COLUMNS)}))
+        Path(f"{path}.new").rename(path)
+    return place
+
+
 def main(kind: str, rows: int, folder: Path, peer: str | None) -> None:
     """Make the data, and run mlcli and the peer."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -82,6 +122,12 @@ def main(kind: str, rows: int, folder: Path, peer: str | None) -> None:
                         "--force"])
         measure("relate", [*mlcli, "relate", run, "--with", str(factors), "--columns", "a", "--formula", "a + b + c",
                            "--by", "terms", "--output", run + "-relate", "--force"])
+    elif kind == "parquet":
+        files = [str(table(rows, folder))]
+        decode = [sys.executable, "-c", DECODE, *files, str(rows)]
+        measure("decoding", decode)
+        measure("pca", [*mlcli, "embed", *files, "--method", "pca", "--memory-limit", "1G", "--output", run, "--force"])
+        measure("decoding", decode)
     else:
         files = [str(folder / f"normal{rows}.npy")]
         np.save(files[0], np.random.default_rng(0).normal(size=(rows, 50)))
