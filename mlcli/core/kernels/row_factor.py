@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from mlcli import native
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.threads import single_threaded_blas
 from mlcli.base.rows.blocks import AHEAD
@@ -31,7 +32,7 @@ from mlcli.core.eigen.options import SpectrumRequest
 from mlcli.core.eigen.solved import Closeness, Solved
 from mlcli.core.eigen.solvers import allow_whole_spectrum, note_krylov
 from mlcli.core.kernels.factor_solver import from_directions, from_vectors, solve_factor
-from mlcli.core.kernels.factored import Factored
+from mlcli.core.kernels.factored import FEW, Factored
 from mlcli.core.kernels.forms import square_memory
 from mlcli.core.kernels.options import Route
 from mlcli.core.krylov import SPARE, WIDEST, krylov
@@ -61,6 +62,11 @@ class FactorProducts(RowPass):
         scores, size = [], self.rows.shape[1]
         total = np.zeros((0, size)) if self.vectors is None else np.zeros(self.vectors.shape) if self.images else NONE
         for first, read in self.rows.parts(number):
+            if self.vectors is not None and self.vectors.shape[1] <= FEW and native.available():
+                product, image = self._of_few(read, self.vectors)
+                total = total + image
+                scores.append((first, product))
+                continue
             rows = read - self.means[0] if self.means[0].any() else read
             if self.vectors is None:
                 total = triangle_of(np.vstack([total, (rows - self.means[1])[:, self.order]]))
@@ -70,6 +76,31 @@ class FactorProducts(RowPass):
                 total += _lowered(rows, self.means[1], product)
             scores.append((first, product))
         return scores, total
+
+    def _of_few(self, rows: Array, vectors: Array) -> tuple[Array, Array]:
+        """Return the scores of rows (m x d) and their share of FᵀF W, for a few vectors, as quickly as rows are read.
+
+        Columns that lie together, as those of Parquet, are rows of a transposed matrix, which is multiplied instead.
+        """
+        less, (count, columns), few = self.means[1] @ vectors, rows.shape, vectors.shape[1]
+        image = np.zeros((few, columns)) if self.images else NONE
+        if rows.flags.c_contiguous:
+            product = np.empty((count, few))
+            native.lift_rows(rows, self.means[0], directions=vectors, less=less, out=product)
+            if self.images:
+                native.lower_rows(rows, self.means[0], vectors=product, out=image)
+        else:
+            across = np.ascontiguousarray(rows.T)
+            if self.means[0].any():
+                across = across - self.means[0][:, None]
+            lifted, nowhere = np.zeros((few, count)), np.zeros(count)
+            native.lower_rows(across, nowhere, vectors=vectors, out=lifted)
+            product = np.subtract(lifted.T, less, order="C")
+            if self.images:
+                image = np.empty((columns, few))
+                native.lift_rows(across, nowhere, directions=product, less=np.zeros(few), out=image)
+                image = image.T
+        return product, image.T - np.outer(self.means[1], product.sum(axis=0)) if self.images else NONE
 
     def _of_entries(self, number: int, rows: CenteredSparseRows,
                     vectors: Array) -> tuple[Sequence[tuple[int, Array]], Array]:

@@ -15,15 +15,19 @@ MEANS = np.linspace(0, 1, 40), np.full(40, 0.25)
 CENTERED = 2 * COUNTS.toarray() - MEANS[0] - MEANS[1]
 
 
-@pytest.fixture(params=["kernels", "scipy", "zeros"])
+@pytest.fixture(params=["kernels", "scipy", "zeros", "columns"])
 def rows(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Rows:
     """Rows in blocks of 20, in another unit."""
     monkeypatch.setattr("mlcli.base.rows.sparse.BLOCK", 20 * COUNTS.shape[1])
     monkeypatch.setattr("mlcli.base.rows.sparse.PART", 3 * COUNTS.shape[1])
     if request.param == "scipy":
         monkeypatch.setattr("mlcli.core.kernels.row_factor.multiplies", lambda rows: False)
-    if request.param == "zeros":
+    if request.param in ("zeros", "columns"):
         monkeypatch.setattr("mlcli.core.kernels.row_factor.entries_of", lambda rows, number: None)
+    if request.param == "columns":  # which lie together, as those of Parquet
+        parts = Rows.parts
+        monkeypatch.setattr(Rows, "parts", lambda rows, number: (
+            (first, np.asfortranarray(some)) for first, some in parts(rows, number)))
     return in_unit(Rows(SparseRows(COUNTS)), 1)
 
 
@@ -33,10 +37,11 @@ def every(source: Any) -> list[Any]:
 
 
 @pytest.mark.parametrize("images", [True, False])
-def test_scores_and_images_are_those_of_the_whole(rows: Rows, images: bool) -> None:
-    vectors = np.random.default_rng(1).normal(size=(40, 9))
+@pytest.mark.parametrize("count", [2, 9])
+def test_scores_and_images_are_those_of_the_whole(count: int, rows: Rows, images: bool) -> None:
+    vectors = np.random.default_rng(1).normal(size=(40, count))
     found = every(FactorProducts(rows, MEANS, vectors, images=images))
-    scores = np.full((70, 9), np.nan)
+    scores = np.full((70, count), np.nan)
     for parts, _ in found:
         for first, some in parts:
             scores[first : first + len(some)] = some
