@@ -15,6 +15,7 @@ import os
 import subprocess
 import sys
 import time
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -123,7 +124,8 @@ def main(kind: str, rows: int, folder: Path, peer: str | None) -> None:
         measure("relate", [*mlcli, "relate", run, "--with", str(factors), "--columns", "a", "--formula", "a + b + c",
                            "--by", "terms", "--output", run + "-relate", "--force"])
     elif kind == "parquet":
-        files = [str(table(rows, folder))]
+        with ProcessPoolExecutor(1) as writer:  # the peak of a process is at least that of the one which starts it
+            files = [str(writer.submit(table, rows, folder).result())]
         decode = [sys.executable, "-c", DECODE, *files, str(rows)]
         measure("decoding", decode)
         measure("pca", [*mlcli, "embed", *files, "--method", "pca", "--memory-limit", "1G", "--output", run, "--force"])
