@@ -22,8 +22,8 @@ ADDED = 2e9  # bytes of results that a worker adds in a second
 def seconds_of(passes: Passes, workers: int) -> float:
     """Seconds of all passes on so many workers of one thread each, and of what each worker does first."""
     given = passes.summed or passes.returned / passes.blocks
-    block = passes.seconds / passes.blocks + WORKER + given / GIVEN + passes.summed / ADDED
     tasks = passes.blocks * ((1 + 1 / TOGETHER) if passes.summed else 1.0)
+    block = (passes.seconds + tasks * WORKER) / passes.blocks + given / GIVEN + passes.summed / ADDED
     computed = math.ceil(passes.blocks / workers) * block
     returned = passes.returned / min(LINK, TAKEN)
     if passes.summed:
