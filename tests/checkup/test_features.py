@@ -96,7 +96,8 @@ def test_dissimilarities_read_as_features_are_recognized(tmp_path: Path) -> None
 def test_what_has_no_geometry_says_so(tmp_path: Path, values: list[list[float]], reason: str) -> None:
     report = examined(written(tmp_path, values), "features")
     assert report.graph is None
-    assert {skipped.check for skipped in report.skipped} == {"concentration", "hubness", "intrinsic_dimension", "graph"}
+    assert {skipped.check for skipped in report.skipped} == {"concentration", "hubness", "intrinsic_dimension", "graph",
+                                                         "column_subsets"}
     assert all(skipped.reason.startswith(reason) for skipped in report.skipped)
 
 

@@ -175,7 +175,7 @@ def test_formulas_are_told_and_numbers_are_not_formulas() -> None:
 @pytest.mark.parametrize("format", ["csv", "parquet", "npy"])
 def test_blocks_make_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, format: str, threads: int) -> None:
     monkeypatch.setattr(write, "CELLS", 40)
-    monkeypatch.setattr(write, "GROUP", 30)
+    monkeypatch.setattr(write, "GROUP", (30, 2**24))
     values = np.random.default_rng(0).standard_normal((97, 3))
     label = tuple(f"a{i % 5}" for i in range(97))
     path = tmp_path / f"t.{format}"

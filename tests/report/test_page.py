@@ -186,7 +186,7 @@ def test_paper_is_light_and_the_screen_as_the_reader_has_it() -> None:
 def test_the_same_run_gives_the_same_page() -> None:
     run = finished_run(rows=7_000, labels={"size": [str(i / 7) for i in range(7_000)]})
     assert page(run) == page(run)
-    assert "All 7,000 points: the more points in a place" in page(run)
+    assert "All 7,000 points: the more of them overlap" in page(run)
 
 
 @pytest.mark.medium

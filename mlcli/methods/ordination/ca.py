@@ -101,5 +101,5 @@ def require_filled(data: Features) -> None:
     largest = data.values.max(axis=0)
     if (empty := np.flatnonzero(largest <= 0)).size:
         raise DataError("COUNTS", f"only zeros, which make no profile, in {len(empty)} of {len(largest)} columns: "
-                        f"{listed([data.columns[place] for place in empty])}", where="input",
+                        f"{listed([data.columns[place] for place in empty.tolist()])}", where="input",
                         hint="leave them out with {input.columns}")

@@ -117,7 +117,7 @@ FAULTS = [  # content, rule, code, part
     (",a,b,c\na,1,0.5,0\nb,0.5,1,0.2\nc,0,0.2,1\n", "minus-log", "SIMILARITY", "row 1 ('a'), column 'c'"),
     (",a,b\na,1,0\nb,0,1\n", "minus-log", "SIMILARITY", "of zero"),
     (",a,b\na,1,2\nb,2,1\n", "minus-log", "SIMILARITY", "outside of 0 to 1"),
-    (",a,b\na,1,0.5\nb,0.5,0.9\n", "one-minus", "DIAGONAL", "0.90000000000000002 at 'b'"),
+    (",a,b\na,1,0.5\nb,0.5,0.9\n", "one-minus", "DIAGONAL", "0.9 at 'b'"),
     (",a,b\na,3,5\nb,5,5\n", "max-minus", "DIAGONAL", "3 at 'a'"),
     (",a,b\na,1,0.5\nb,0.4,1\n", "one-minus", "ASYMMETRIC", "0.5"),
     (",a,b,c\na,1,0.3,NA\nb,0.3,1,0.4\nc,0.5,0.4,1\n", "one-minus", "MISSING", "'a'"),
