@@ -29,7 +29,7 @@ LEAST = 1e-60  # of the largest standard deviation: a column that varies less is
 INTERVAL = 0.1, 0.5, 0.9  # quantiles over draws
 
 
-@stage("column_subsets")
+@stage("column subsets")
 def subsets_of(values: Array, labels: Mapping[str, Sequence[str]], compute: Compute) -> ColumnSubsets | None:
     """Return how distances between rows (n x d), of numbers of at most one in size, depend on the number of columns.
 

@@ -4,16 +4,13 @@ from collections.abc import Callable, Generator
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager
 from math import isqrt
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from mlcli.base.context import context, set_context
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.threads import single_threaded_blas
 from mlcli.base.rows.blocks import Workers, in_order
 from mlcli.base.rows.source import rows_of
-
-if TYPE_CHECKING:
-    from mlcli.engine.cluster.executor import Cluster
 
 R = TypeVar("R")
 Result = TypeVar("Result", covariant=True)
@@ -87,13 +84,3 @@ def span_of(blocks: int) -> int:
 def ends_span(done: int, blocks: int) -> bool:
     """Whether a span ends once so many of the blocks are done."""
     return done == blocks or done % span_of(blocks) == 0
-
-
-def summing() -> "Cluster | None":
-    """Return the cluster whose workers run blocks and add up their results; None if blocks run elsewhere."""
-    workers = context().workers
-    if workers is None:
-        return None
-    from mlcli.engine.cluster.executor import Cluster
-
-    return workers.executor if isinstance(workers.executor, Cluster) else None

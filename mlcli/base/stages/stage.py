@@ -292,6 +292,7 @@ OTHERS: Mapping[str, str] = {  # what comes after findings; then the stages of o
     "metric": "Examines whether a matrix of dissimilarities holds distances.",
     "triangle inequality": "Looks for three points of which two are farther apart than by way of the third.",
     "euclidean": "Examines whether dissimilarities are distances of points in a Euclidean space.",
+    "column subsets": "Compares rows by more and more of their columns: distances, and how far they part classes.",
     "cause": "Looks for what makes eigenvalues of dissimilarities negative.",
     "definiteness": "Examines whether a matrix holds inner products.",
     "concentration": "Examines how much the distances of pairs differ.",

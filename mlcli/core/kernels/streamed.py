@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from mlcli.base.context import context
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.memo import memoize
 from mlcli.base.stages.checkpoints import step
@@ -22,7 +23,7 @@ from mlcli.core.eigen.solved import Closeness, Solved
 from mlcli.core.eigen.solvers import solve_symmetric
 from mlcli.core.kernels.forms import Dense, square_memory
 from mlcli.core.krylov import Apply
-from mlcli.engine.executor import ends_span, results, summing
+from mlcli.engine.executor import ends_span, results
 
 
 @frozen
@@ -361,7 +362,11 @@ class Streamed:
                 made = PassPart.before(block, self._moments, collects=first)
             placed = block if kernel.order is None else block[kernel.order]
             source = KernelPass(kernel, placed, made.collects)
-            cluster = summing()
+            cluster = None
+            if context().workers is not None:
+                from mlcli.engine.cluster.executor import summing
+
+                cluster = summing()
             if cluster is not None:
                 with closing(cluster.sums(source, add_in_order, done=made.blocks, parts=made.parts(),
                                           due=lambda: place.wanted)) as totals:

@@ -116,8 +116,8 @@ class PCA(Method):
         """Return the centered rows, all of one weight."""
         values = subject.data.values - subject.data.values.mean(axis=0)
         size = len(values)
-        return WeightedRows(values - values.mean(axis=0), np.ones(values.shape[1]), np.full(size, 1 / max(size, 1)),
-                            subject.sizes)
+        return WeightedRows(described=values - values.mean(axis=0), factors=np.ones(values.shape[1]),
+                            weights=np.full(size, 1 / max(size, 1)), sizes=subject.sizes)
 
     def powers_of(self, data: Input) -> Powers:
         """Return the powers of the unit: none of standardized codes."""

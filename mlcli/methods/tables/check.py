@@ -126,8 +126,8 @@ def weighted_columns(data: Features, model: Model, groups: Sequence[ColumnGroup]
     kernels = Kernels([standard.of_group(number) for number in range(len(groups))], square=False)
     weights = model.groups.weights if model.groups is not None else weights_in(model, len(groups))
     size, columns = standard.values.shape
-    return WeightedRows(standard.values, np.sqrt(weights / kernels.norms(norm))[standard.owners],
-                        np.full(size, 1 / max(size, 1)), np.full(columns, standard.growth))
+    return WeightedRows(described=standard.values, factors=np.sqrt(weights / kernels.norms(norm))[standard.owners],
+                        weights=np.full(size, 1 / max(size, 1)), sizes=np.full(columns, standard.growth))
 
 
 def matrix_checks(data: ViewedDissimilarities, model: Model, norm: Norm) -> Iterator[Check]:

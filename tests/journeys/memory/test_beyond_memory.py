@@ -169,8 +169,7 @@ def test_new_rows_are_written_as_they_are_placed(mlcli: Caller, files: Array, mo
     holes = files.copy()
     holes[np.r_[3, GROUP : 2 * GROUP, ROWS - 1], 3] = np.nan  # a whole row group among them
     parquet.write_table(table(holes), "new.in.parquet", row_group_size=GROUP)
-    monkeypatch.setattr("mlcli.data.write.table.GROUP", 150)
-    monkeypatch.setattr("mlcli.data.write.table.GROUP", 150)
+    monkeypatch.setattr("mlcli.data.write.table.GROUP", (150, 2**24))
     for output, more in (("blocks", BLOCKS), ("whole", ())):
         Path(output).mkdir()
         called = mlcli("project", "run", "new.in.parquet", *named("t.parquet"), "-o", f"{output}/{name}", *more)
