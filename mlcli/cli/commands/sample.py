@@ -115,13 +115,16 @@ def write_sample(parts: "Iterator[Table]", output: str, *, force: bool) -> None:
 
 
 def refuse_labels(labels: str, output: str, truth: bool) -> None:
-    """Refuses labels that would be written twice, or over the points; raises UsageError."""
+    """Refuses labels that would be written twice, over the points, or in a format that has none; raises UsageError."""
     if truth:
         raise UsageError("SAMPLE-LABELS", "--truth and --labels both write the labels", where="--labels",
                          hint="leave --truth out")
-    if labels == output:
+    if labels == output or Path(labels).resolve() == Path(output).resolve():
         raise UsageError("SAMPLE-LABELS", "the labels and the points cannot share a file", where="--labels",
                          hint="give two names")
+    if format_of(labels, None) == "npy":
+        raise UsageError("FORMAT", "an NPY file has no labels", where="--labels",
+                         hint="the endings are .csv and .parquet")
 
 
 def whole(text: str, flag: str) -> int:
