@@ -1,6 +1,6 @@
 """`mlcli route`: the shortest path between two points of a finished run."""
 
-from contextlib import nullcontext
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,8 +10,8 @@ from mlcli.cli.line import behavior
 from mlcli.cli.screen.failure import say_written
 from mlcli.cli.screen.output import drawn, format_of, refuse_existing, require_picture, write_out
 from mlcli.errors import UsageError
+from mlcli.publication.publish import publish_file
 from mlcli.publication.publish import refuse_existing as refuse_page
-from mlcli.publication.publish import write_whole
 
 Start = Annotated[str, typer.Argument(metavar="A", show_default=False, help="The id of the first point.")]
 End = Annotated[str, typer.Argument(metavar="B", show_default=False, help="The id of the last point.")]
@@ -54,17 +54,18 @@ def route(run: behavior.Run, start: Start, end: End, *, output: behavior.Table =
         from mlcli.runs.explain_route import explain_route
 
         found = explain_route(Path(run), start, end)
-    with nullcontext() if picture is None else drawn(found.figure(), picture, force=force):
+    with ExitStack() as others:  # which appear once the table is written
+        if picture is not None:
+            others.enter_context(drawn(found.figure(), picture, force=force))
+        if explain is not None:
+            content = found.page().encode("utf-8")
+            others.enter_context(publish_file(explain, lambda draft: draft.write_bytes(content), force=force))
         write_out(found.table(), output, format, force=force)
-    if picture is not None and not quiet:
-        say_written(f"wrote {picture}", picture)
-    if explain is not None:
-        content = found.page().encode("utf-8")
-        write_whole(explain, lambda draft: draft.write_bytes(content), force=force)
-        if not quiet or not found.reached:
-            say_written(found.sentence())
-        if not quiet:
-            say_written(f"wrote {explain}", explain)
+    if explain is not None and not (quiet and found.reached):
+        say_written(found.sentence())
+    for path in () if quiet else (picture, explain):
+        if path is not None:
+            say_written(f"wrote {path}", path)
 
 
 def require_page(page: Path | None, output: str, picture: str | None, *, force: bool) -> None:

@@ -112,9 +112,9 @@ def views_of(given: Any) -> list[Any]:
     """Return the tables of further views: none, one, or those of a list, whose elements have rows and columns."""
     if given is None:
         return []
-    several = isinstance(given, list | tuple) and given and all(
-        is_frame(part) or is_annotated(part) or is_sparse_array(part) or getattr(part, "ndim", np.ndim(part)) == 2
-        for part in given)
+    several = isinstance(given, list | tuple) and any(  # and not the rows of one table, as lists
+        is_frame(part) or is_annotated(part) or is_sparse_array(part) or getattr(part, "ndim", 0) == 2
+        or (isinstance(part, list | tuple) and part and isinstance(part[0], list | tuple)) for part in given)
     return [*given] if several else [given]
 
 
@@ -287,7 +287,11 @@ def _of_graph(array: Any, input: Input, compute: Compute, *, ids: Names, labels:
 
 def doubles(array: Any) -> Array:
     """Return an array of numbers with two dimensions in double precision; raises DataError for any other."""
-    given: AnyArray = np.asarray(array)
+    try:
+        given: AnyArray = np.asarray(array)
+    except ValueError:  # from NumPy, of lists of different lengths
+        raise DataError("ARRAY", "expected a 2-D array of numbers, got rows of different lengths", where=HERE,
+                        hint="give numbers in rows and columns") from None
     if given.ndim != 2 or given.dtype.kind not in KINDS:
         raise DataError("ARRAY", f"expected a 2-D array of numbers, got a {given.ndim}-D array of type {given.dtype}",
         where=HERE, hint="give numbers in rows and columns")

@@ -250,3 +250,9 @@ def test_a_point_that_cannot_be_reached_is_told_in_words(mlcli: Caller, monkeypa
     assert found.table().ids == ("p0", "p1", "p2") and not found.reached
     page = found.page()
     assert "There is no path" in page and "settled first" in page and 'class="way"' not in page
+
+
+def test_where_the_page_cannot_be_written_neither_the_table_nor_the_picture_is(mlcli: Caller) -> None:
+    Path("file").touch()
+    called = mlcli("route", "run", "p1", "p9", "--explain", "file/x.html", "-o", "way.csv", "--picture", "way.svg")
+    assert called.code == 73 and not Path("way.csv").exists() and not Path("way.svg").exists()

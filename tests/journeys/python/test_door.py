@@ -8,6 +8,7 @@ from base64 import b64decode
 from dataclasses import replace
 from html import escape
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -310,6 +311,13 @@ def test_several_matrices_are_a_list_of_views() -> None:
     one = mlcli.embed(matrices[0], "statis", kind="dissimilarities", view=matrices[1])
     listed = mlcli.embed(matrices[0], "statis", kind="dissimilarities", view=[matrices[1]])
     assert np.array_equal(one.embedding, listed.embedding) and len(one.fit["weights"]) == 2
+
+
+@pytest.mark.parametrize("view", [None, np.ones(12), "file.csv", [[1.0, 2.0], [1.0]]])
+def test_a_view_that_is_no_table_among_others_is_refused(view: Any) -> None:
+    points = np.random.default_rng(9).standard_normal((12, 2))
+    with pytest.raises(DataError, match="array"):
+        mlcli.embed(points, "cca", view=[points, view])
 
 
 def test_new_rows_of_squared_dissimilarities_are_squared(mlcli_: Caller, tmp_path: Path) -> None:
