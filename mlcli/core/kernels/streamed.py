@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from mlcli.core.eigen.solvers import solve_symmetric
 from mlcli.core.kernels.forms import Dense, square_memory
 from mlcli.core.krylov import Apply
 from mlcli.engine.executor import ends_span, results
+
+if TYPE_CHECKING:
+    from mlcli.engine.cluster.executor import Cluster
 
 
 @frozen
@@ -66,6 +69,16 @@ def add_in_order(parts: Sequence[Sequence[BlockSums]]) -> Sequence[BlockSums]:
     return [BlockSums(rows, product, added if collects else 0.0)
             for rows, product, added in zip(spans, products, sums, strict=True)] + [
             BlockSums(slice(0, 0), none, 0.0, squares, trace)]
+
+
+def summing() -> "Cluster | None":
+    """Return the cluster whose workers run blocks and add up their results; None if blocks run elsewhere."""
+    workers = context().workers
+    if workers is None:
+        return None
+    from mlcli.engine.cluster.executor import Cluster
+
+    return workers.executor if isinstance(workers.executor, Cluster) else None
 
 
 @frozen
@@ -362,11 +375,7 @@ class Streamed:
                 made = PassPart.before(block, self._moments, collects=first)
             placed = block if kernel.order is None else block[kernel.order]
             source = KernelPass(kernel, placed, made.collects)
-            cluster = None
-            if context().workers is not None:
-                from mlcli.engine.cluster.executor import summing
-
-                cluster = summing()
+            cluster = summing()
             if cluster is not None:
                 with closing(cluster.sums(source, add_in_order, done=made.blocks, parts=made.parts(),
                                           due=lambda: place.wanted)) as totals:

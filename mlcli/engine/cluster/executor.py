@@ -14,7 +14,6 @@ from uuid import uuid4
 
 import numpy as np
 
-from mlcli.base.context import context
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import AHEAD
 from mlcli.base.stages.stage import advance
@@ -349,9 +348,3 @@ class Cluster(Executor):
         some = bool(quick) and len(quick) < len(self._threads)
         return self.client.submit(task, *arguments, key=key, pure=False, workers=quick if some else None,
                                   allow_other_workers=some)
-
-
-def summing() -> Cluster | None:
-    """Return the cluster whose workers run blocks and add up their results; None if blocks run elsewhere."""
-    workers = context().workers
-    return workers.executor if workers is not None and isinstance(workers.executor, Cluster) else None
