@@ -7,6 +7,7 @@ import numpy as np
 
 from mlcli.base.types import Array, Indices
 from mlcli.core.paths.geodesics import Search
+from mlcli.data.options.wording import counted
 from mlcli.report.drawing.axes import to_pixels
 from mlcli.report.drawing.figure import Curve, Dots, Figure, Mark, Segments, Text
 from mlcli.report.drawing.palette import STEPS
@@ -17,9 +18,9 @@ from mlcli.report.figures.scatter import (
     BOTTOM,
     LEFT,
     MOST,
-    MOST_EDGES,
     TOP,
     WIDE,
+    DrawnEdges,
     Points,
     backdrop,
     dots,
@@ -127,16 +128,12 @@ def search_over(values: Array, search: Search, edges: Indices, way: Indices, *, 
     panel = panel_of(values)
     places = to_pixels(plane(values), panel)
     count = len(search.settled)
-    title = f"Dijkstra from {names[0]}: {count:,} of {len(values):,} point{'' if len(values) == 1 else 's'} settled"
+    title = f"Dijkstra from {names[0]}: {count:,} of {counted(len(values), 'point')} settled"
     rest = np.setdiff1d(np.arange(len(values)), np.concatenate([search.settled, search.frontier]))
     chosen = [rows if (some := sample_rows(len(rows), MOST, seed)) is None else rows[some]
               for rows in (rest, search.settled[::-1], search.frontier)]
     radius = next(size for most, size in SIZES if len(values) <= most or most == MOST)
-    drawn = sample_rows(len(edges), MOST_EDGES, seed)
-    pairs = edges if drawn is None else edges[drawn]
     tree = np.column_stack([search.before, search.settled])[1:]
-    some = sample_rows(len(tree), MOST_EDGES, seed)
-    tree = tree if some is None else tree[some]
     farthest = float(search.lengths[-1]) or 1.0
     order = np.argsort(search.settled)
     found = search.lengths[order][np.searchsorted(search.settled, chosen[1], sorter=order)]
@@ -145,8 +142,8 @@ def search_over(values: Array, search: Search, edges: Indices, way: Indices, *, 
     key = _search_key(right, way=len(way) > 0, rest=len(rest) > 0, frontier=len(search.frontier) > 0)
     marks: list[Mark] = [
         *backdrop(title, panel), Dots("absent", places[chosen[0]], NEXT * radius),
-        Segments("edge", np.column_stack([places[pairs[:, 0]], places[pairs[:, 1]]])),
-        Segments("arrow", np.column_stack([places[tree[:, 0]], places[tree[:, 1]]])),
+        *DrawnEdges.of(plane(values), edges, seed).marks(panel),
+        *DrawnEdges.of(plane(values), tree, seed).marks(panel, "arrow"),
         *(Dots(f"s{level}", places[chosen[1][levels == level]], radius) for level in np.unique(levels).tolist()),
         Dots("c1", places[chosen[2]], NEXT * radius, "diamond")]
     if len(way):

@@ -48,10 +48,10 @@ class DrawnEdges:
         some = pairs if rows is None else pairs[rows]
         return cls(np.column_stack([places[some[:, 0]], places[some[:, 1]]]), len(pairs))
 
-    def marks(self, panel: Panel) -> list[Mark]:
-        """Return the lines in pixels."""
+    def marks(self, panel: Panel, kind: str = "edge") -> list[Mark]:
+        """Return the lines in pixels, of a kind of mark."""
         first, second = to_pixels(self.ends[:, :2], panel), to_pixels(self.ends[:, 2:], panel)
-        return [Segments("edge", np.column_stack([first, second]))]
+        return [Segments(kind, np.column_stack([first, second]))]
 
 
 @frozen
