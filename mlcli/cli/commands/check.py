@@ -10,7 +10,7 @@ from mlcli.cli.line import behavior
 from mlcli.cli.line.options import with_flags
 from mlcli.cli.restart import start_portably
 from mlcli.cli.screen.failure import say_written
-from mlcli.cli.screen.output import print_json
+from mlcli.cli.screen.output import PAGES, print_json
 from mlcli.cli.screen.progress import mode_of, watching
 from mlcli.cli.screen.terminal import tell
 from mlcli.config.build import build, outside_layer
@@ -54,7 +54,7 @@ def check(data: Data, *, output: Output = None, strict: Strict = False, assignme
     config = build(layer)
     start_portably([config.compute])
     if output is not None:
-        if output.suffix.lower() not in (".html", ".htm"):
+        if output.suffix.lower() not in PAGES:
             raise UsageError("FORMAT", "the page of a checkup is an .html file", where=str(output)[:80],
                              hint="give a name that ends with .html; --json prints the report as JSON")
         refuse_existing(output, None, force=force)

@@ -8,7 +8,7 @@ import typer
 
 from mlcli.cli.line import behavior
 from mlcli.cli.screen.failure import say_written
-from mlcli.cli.screen.output import drawn, format_of, refuse_existing, require_picture, write_out
+from mlcli.cli.screen.output import PAGES, drawn, format_of, refuse_existing, require_picture, write_out
 from mlcli.errors import UsageError
 from mlcli.publication.publish import publish_file
 from mlcli.publication.publish import refuse_existing as refuse_page
@@ -72,7 +72,7 @@ def require_page(page: Path | None, output: str, picture: str | None, *, force: 
     """Refuse a page that is not an .html file, exists already, or is the file of the table or the picture."""
     if page is None:
         return
-    if page.suffix.lower() not in (".html", ".htm"):
+    if page.suffix.lower() not in PAGES:
         raise UsageError("FORMAT", "an explanation is a page", where=f"--explain {page}"[:80],
                          hint="give a name that ends with .html")
     if any(other is not None and page.resolve() == Path(other).resolve() for other in (output, picture)):

@@ -14,6 +14,7 @@ from mlcli.publication import publish
 from mlcli.rundir.json_values import json_value
 
 PICTURES = (".svg", ".png", ".pdf")
+PAGES = (".html", ".htm")
 FORMATS = {".csv": "csv", ".parquet": "parquet", ".npy": "npy"}
 
 

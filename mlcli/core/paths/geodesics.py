@@ -142,10 +142,11 @@ def renumber_near(graph: Graph) -> tuple[Indices, Graph]:
     """
     from scipy.sparse.csgraph import reverse_cuthill_mckee
 
-    order = reverse_cuthill_mckee(graph.matrix(), symmetric_mode=True)
+    matrix = graph.matrix()
+    order = reverse_cuthill_mckee(matrix, symmetric_mode=True)
     places = np.empty(graph.size, dtype=np.int64)
     places[order] = np.arange(graph.size)
-    rows = graph.matrix()[order]
+    rows = matrix[order]
     return places, Graph(rows.indptr.astype(np.int64), places[rows.indices], rows.data)
 
 

@@ -26,6 +26,8 @@ from mlcli.core.similarities.projector import require_projector
 from mlcli.core.whitening import whiten
 from mlcli.methods.views.two_views import rows_of_views
 
+TINY = float(np.finfo(np.float64).tiny)
+
 
 def bilinear_checks(data: CrossLabeled, model: Model) -> list[Check]:
     """Return the checks of a bilinear model, with the means of its styles and contents computed again."""
@@ -185,7 +187,6 @@ def count_bottleneck_checks(points: Array, model: Model, asked: float | None, to
     return checks
 
 
-TINY = float(np.finfo(np.float64).tiny)
 MOST = 10**8  # products of columns of a quick check
 SOLID = 1e-3  # relative rounding up to which a likelihood has a maximum
 

@@ -39,12 +39,11 @@ from mlcli.core.similarities.projector import Projector
 from mlcli.errors import DataError, GeometryError
 from mlcli.methods.method import Method
 from mlcli.methods.trials import variant
-from mlcli.methods.views.check import count_bottleneck_checks
+from mlcli.methods.views.check import TINY, count_bottleneck_checks
 from mlcli.methods.views.gib import BEYOND, FAR
 
 INDEPENDENT = 1e-13  # inertia up to which rows have one profile but for rounding
 BELOW = 6  # values of β below the one at which the first cluster splits
-TINY = float(np.finfo(np.float64).tiny)
 SAME = 1e-5  # Σ |p(y | t) - p(y | t')| below which two clusters are one
 EMPTY = 1e-9  # share of the rows below which a cluster is left out
 LOWER = 1e-12  # by which a minimum is lower than another
