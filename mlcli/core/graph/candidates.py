@@ -132,9 +132,14 @@ class Bytes:
 
 
 def bounds(last: AnyArray, norms: AnyArray, largest: float, rounding: float) -> Array:
-    """Return lower bounds (m) of ‖x - y‖², from ‖y‖² - 2 x·y and ‖x‖² (m) and the largest ‖y‖², less their rounding."""
-    reached: Array = last.astype(np.float64) + norms - rounding * (norms + largest)
-    return reached
+    """Return lower bounds (m) of ‖x - y‖², from ‖y‖² - 2 x·y and ‖x‖² (m) and the largest ‖y‖², less their rounding.
+
+    Rounding is relative to ‖x‖² + ‖y‖², and the y that are near have no larger norms than ‖x‖ and their distance add up
+    to: a few points far out do not make the others unsure.
+    """
+    reached: Array = last.astype(np.float64) + norms
+    near = (np.sqrt(norms, dtype=np.float64) + np.sqrt(np.maximum(reached, 0.0))) ** 2 * (1 + rounding)
+    return reached - rounding * (norms + np.minimum(largest, near))
 
 
 TREE_COLUMNS = 15  # up to here a k-d tree beats blocked matrix products
