@@ -15,14 +15,21 @@ from mlcli.base.values.inputs import Dissimilarities, Features, Given, Similarit
 from mlcli.base.values.metric import RowMetric
 from mlcli.base.values.sample_size import FEW_COLUMNS
 from mlcli.base.values.scaling import Unit, read_only
-from mlcli.core.euclidean_distances import CenteredPoints, by_differences, short_center, squared_distances, to_centered
+from mlcli.core.euclidean_distances import (
+    HELD,
+    CenteredPoints,
+    by_differences,
+    short_center,
+    squared_distances,
+    to_centered,
+)
 from mlcli.core.graph.graph import Graph
 from mlcli.core.kernels import options
 from mlcli.core.kernels.options import Pairwise
 from mlcli.core.kernels.streamed import STORED
 from mlcli.core.metrics.distances import between as between_points
 from mlcli.core.metrics.distances import distances_to
-from mlcli.core.paths.geodesics import dijkstra_rows
+from mlcli.core.paths.geodesics import MANY, dijkstra_rows
 from mlcli.core.paths.paths import Paths
 
 SAFE = 30  # binary exponents of numbers whose squares are safe, in single precision as well
@@ -248,10 +255,14 @@ class GeodesicSpace:
 
     def between(self, sources: Indices, targets: Indices) -> Array:
         """Return path lengths from (s,) sources to (t,) targets (s x t): the fit's, or computed again."""
-        if self.kernel is None and self.few(sources):
+        if self.kernel is not None:
+            return np.asarray(np.sqrt(-2 * self.kernel(sources))[:, targets])
+        if self.few(sources):
             return self.all_distances()[np.ix_(sources, targets)]
-        paths = dijkstra_rows(self.graph, sources) if self.kernel is None else np.sqrt(-2 * self.kernel(sources))
-        return np.asarray(paths[:, targets])
+        apart = np.empty((len(sources), len(targets)))
+        for some in row_blocks(len(sources), max(MANY, HELD // self.graph.size)):  # all rows of many points are GB
+            apart[some] = dijkstra_rows(self.graph, sources[some])[:, targets]
+        return apart
 
     def few(self, anchors: Indices) -> bool:
         """Whether the (a,) anchors are all points, and so few that all distances are stored."""
