@@ -37,7 +37,9 @@ def column_products(rows: Array, shift: Array) -> tuple[Array, Array]:
     return products, sums
 
 
-WIDE = 1000  # columns up to which all products are summed: above, blocks would take too much memory
+WIDE = 2048  # columns up to which all products are summed: above, blocks would take too much memory
+HEAD = 1 << 12  # first rows, whose means are the shift: those of a few are far from the means of some column
+HEAD_NUMBERS = 1 << 21  # of these rows, at most
 CENTERED = 0.1  # the size of a mean, as a share of the deviation, up to which no shift is needed
 TOGETHER = 1 << 19  # numbers squared at once
 
@@ -235,9 +237,15 @@ def _total(rows: Rows, shift: Array, products: bool, sample: Indices) -> RowSums
 
 def _near(rows: Rows) -> Array:
     """Return a point near the means: the mean of the first rows, or the origin where it is as near as their spread."""
-    found: Any = next((part for _, part in all_parts(rows)), None)
-    if found is None:
+    head, left = list[Array](), max(min(HEAD, HEAD_NUMBERS // max(rows.shape[1], 1)), 1)
+    for _, part in all_parts(rows):
+        head.append(part[:left].copy())
+        left -= len(part)
+        if left <= 0:
+            break
+    if not head:
         return np.zeros(rows.shape[1])
+    found = np.concatenate(head)
     known = np.where(np.isfinite(found), found, np.nan)
     count = np.isfinite(known).sum(axis=0)
     filled = np.nan_to_num(known, nan=0.0)
