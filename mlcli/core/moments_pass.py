@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from functools import partial, reduce
-from typing import Any
 
 import numpy as np
 
