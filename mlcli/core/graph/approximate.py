@@ -25,7 +25,7 @@ from mlcli.base.values.scaling import Unit
 from mlcli.core.euclidean_distances import rounding_of_products
 from mlcli.core.graph.candidates import QUICK_BLOCK, SPARE, TREE_COLUMNS, refine
 from mlcli.core.graph.point_blocks import BLOCK, PointBlocks
-from mlcli.core.graph.search import Lists, nearest, nearest_of_some, step_of_search
+from mlcli.core.graph.search import Lists, nearest, nearest_of_some, some_rows, step_of_search
 from mlcli.core.metrics import EUCLIDEAN, RowMetric
 from mlcli.core.metrics.base import squared_at
 
@@ -190,8 +190,3 @@ class Recall:
         note("N-RECALL", f"neighbors are approximate, as asked for: {self.share:.2%} of those of {self.rows:,} random "
              f"rows were found (95 % interval: {self.low:.2%} to {self.high:.2%})", recall=self.share, low=self.low,
              high=self.high, rows=self.rows)
-
-
-def some_rows(size: int, count: int) -> Indices:
-    """Return so many rows in order, drawn by their number alone: the same in a run and its certificate."""
-    return np.sort(np.random.default_rng([size, count]).choice(size, min(count, size), replace=False))

@@ -17,7 +17,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.machine.threads import allowed
 from mlcli.base.rows.blocks import complete, each, in_order, row_blocks
 from mlcli.base.stages.checkpoints import loop
-from mlcli.base.stages.stage import note
+from mlcli.base.stages.stage import no_listeners, note
 from mlcli.base.stored import result
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.scaling import Unit
@@ -264,11 +264,23 @@ def _pairs(points: Array, count: int) -> Finder:
     return _by_tiles(whole or Singles(points), points, count)
 
 
-def _by_blocks(points: Array, count: int) -> Finder:
-    """Return a finder by products of blocks of near points in single precision."""
+def taken_products(points: Array, count: int) -> float:
+    """Return the share of the products of all pairs of points (n x d) that a search by blocks does not skip."""
+    with no_listeners():
+        return 1 - _searched(points, count)[1].share
+
+
+def _searched(points: Array, count: int) -> tuple[Singles, PointBlocks]:
+    """Return points in single precision, and the search for their `count` nearest by blocks."""
     quick = Singles(points, turned=True)
     search = PointBlocks(quick.points, count, rounding_of_products(points.shape[1], np.float32))
     search.search()
+    return quick, search
+
+
+def _by_blocks(points: Array, count: int) -> Finder:
+    """Return a finder by products of blocks of near points in single precision."""
+    quick, search = _searched(points, count)
     places = np.empty(len(points), dtype=np.int64)
     places[search.order] = np.arange(len(points))
     last = 2 * search.values[places, -1] - quick.norms

@@ -91,7 +91,7 @@ class Nearest:
         """Return the cost of the search among training points."""
         if isinstance(data, Dissimilarities):
             return _matrix_step(len(data.values))
-        return neighbors_step(metric_of(data), data.values.shape, self.count, compute.thread_count())
+        return neighbors_step(metric_of(data), data.values, self.count, compute.thread_count())
 
     def remedy(self, data: Spatial, pieces: Indices, fewest: Callable[[int], int | None]) -> str:
         """Return advice for a graph in pieces, an (n,) array, with the other ways first: most graphs in pieces are of

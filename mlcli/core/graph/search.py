@@ -14,6 +14,8 @@ from mlcli import native
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.rates import pass_cost, rates
 from mlcli.base.rows.blocks import complete, each, in_order, one_by_one, row_blocks
+from mlcli.base.rows.memo import memoize
+from mlcli.base.rows.scratch import take_rows
 from mlcli.base.stages.checkpoints import loop
 from mlcli.base.stages.steps import Passes, Step
 from mlcli.base.stored import result
@@ -27,6 +29,7 @@ from mlcli.core.graph.candidates import (
     SEARCH_BLOCK,
     SPARE,
     TREE_COLUMNS,
+    Bytes,
     Finder,
     blocks,
     finder,
@@ -34,6 +37,7 @@ from mlcli.core.graph.candidates import (
     numbers_in_blocks,
     refine,
     shifted_finder,
+    taken_products,
 )
 from mlcli.core.metrics import EUCLIDEAN, RowMetric
 from mlcli.core.metrics.base import squared_at
@@ -46,6 +50,9 @@ if TYPE_CHECKING:
 PAIR = 16.0  # bytes of a neighbor: its number and its distance
 HELD_PAIRS = 28.0  # bytes of a neighbor while it is refined: a candidate in single precision besides
 PARTS = 256  # blocks that a search is divided into, at most
+PROBED = 20.0  # predicted seconds of a search from which on samples tell what bounds will skip
+PROBES = 5_000, 20_000  # points of these samples
+LOOKED = 0.1  # of the time of all products, what a search takes that skips most of them
 
 
 @result("lists")
@@ -455,11 +462,41 @@ def concatenate(parts: list[tuple[Indices, Array]]) -> tuple[Indices, Array]:
     return np.concatenate(indices), np.concatenate(squared)
 
 
-def neighbors_step(metric: RowMetric, shape: tuple[int, ...], count: int, threads: int) -> Step:
-    """Return the cost of a search for the `count` nearest of all points, here and on a cluster."""
-    here, alone, there = (step_of_search(metric, shape, count, cores, native.available() and paired)
+def neighbors_step(metric: RowMetric, points: Array, count: int, threads: int) -> Step:
+    """Return the cost of a search for the `count` nearest of all of (n, d) points, here and on a cluster."""
+    here, alone, there = (step_of_search(metric, points.shape, count, cores, native.available() and paired)
                           for cores, paired in ((threads, True), (1, True), (1, False)))
-    return replace(here, passes=search_passes(shape, count, alone.memory, alone=alone.seconds, there=there.seconds))
+    if here.seconds > PROBED and skips_products(metric, points, count):
+        taken = memoize("share of products", (points, metric, count), lambda: share_of_products(metric, points, count))
+        here = replace(here, seconds=here.seconds * (LOOKED + (1 - LOOKED) * taken))
+    return replace(here, passes=search_passes(points.shape, count, alone.memory, alone=alone.seconds,
+                                              there=there.seconds))
+
+
+def skips_products(metric: RowMetric, points: Array, count: int) -> bool:
+    """Whether the search for the `count` nearest of all points, of which there are many, may skip products."""
+    return (native.available() and points.shape[1] > TREE_COLUMNS and count + SPARE < PROBES[0]
+            and len(points) >= MANY and (metric.plain or metric.embeds))
+
+
+def share_of_products(metric: RowMetric, points: Array, count: int) -> float:
+    """Return the share of the products of all pairs that bounds are predicted not to skip.
+
+    It falls with the number of points, by a power that two samples show.
+    """
+    shares = list[float]()
+    for size in PROBES:
+        rows = metric.represent(take_rows(points, some_rows(len(points), size)))
+        if not shares and Bytes.of(rows) is not None:
+            return 1.0
+        shares.append(taken_products(rows, count + SPARE + 1))
+    power = np.log(shares[0] / shares[1]) / np.log(PROBES[1] / PROBES[0])
+    return float(shares[1] * (len(points) / PROBES[1]) ** -max(power, 0.0))
+
+
+def some_rows(size: int, count: int) -> Indices:
+    """Return so many rows in order, drawn by their number alone: the same in a run and its certificate."""
+    return np.sort(np.random.default_rng([size, count]).choice(size, min(count, size), replace=False))
 
 
 def step_of_search(metric: RowMetric, shape: tuple[int, ...], count: int, threads: int, whole: bool) -> Step:
@@ -485,7 +522,7 @@ def neighbors_cost(points: int, columns: int, count: int, tree: bool, threads: i
     """Seconds of an exact search for neighbors, through a k-d tree or products in single precision.
 
     The native kernels take each pair of points once, SciPy's way twice. Neighbors that are kept are refined. What
-    bounds may skip is not known before, and not counted.
+    bounds may skip is not counted.
     """
     if tree:
         return points * (5 + count) * max(columns / 3, 1.0) * np.log2(points + 2) * rates().branch / threads

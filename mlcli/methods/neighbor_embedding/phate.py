@@ -247,7 +247,7 @@ class PHATEComposition(Composition[Model]):
         count, threads = len(self.data.values), self.compute.thread_count()
         if by_lists(self.data):
             near = searched(self.decay, count)
-            return [neighbors_step(metric_of(self.data), self.data.values.shape, near, threads),
+            return [neighbors_step(metric_of(self.data), self.data.values, near, threads),
                     Step("weights", f"affinities of {count} points", WEIGHED * pass_cost(float(count) * near),
                          LISTED * near * count + 3 * self.entries)]
         pairs = 0.0 if isinstance(self.data, AffinityGraph) else seconds_of_squares(
