@@ -12,7 +12,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.types import AnyArray, Array, Indices
 
 FARTHEST = 2.0**400  # size of numbers whose squares are summed as they are
-TRIFLE = 0.04  # error of a shift, as a share of a column's squares, that loses no digits
+TRIFLE = 1.0  # error of a shift, as a share of a column's squares, by which rounding grows no more than twofold
 
 
 @frozen
@@ -94,7 +94,7 @@ class Moments:
 
     @property
     def exact(self) -> bool:
-        """Whether the shift was near enough to the means that no digits are lost."""
+        """Whether the shift was near enough to the means that no digits, and at most a bit, are lost."""
         finite = np.isfinite(self.products).all()
         return bool(finite and np.all(self.constant | (self.rows * self.rest**2 <= TRIFLE * self.squares)))
 
