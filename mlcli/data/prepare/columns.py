@@ -7,6 +7,7 @@ The first two are looked for in some of the rows, evenly spread, so that a run d
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from itertools import islice
 
 import numpy as np
 
@@ -25,6 +26,7 @@ from mlcli.errors import option
 MANY_COLUMNS, NEARLY_ALL = 10, 0.9  # columns of which more must be there, and the share of the variance that one has
 MOST = 2**19  # numbers that are looked at, in whole rows
 SOME = 1000  # rows that tell which columns hold answers
+PARTS = 64  # of a block, whose numbers are counted together
 LARGEST = 1e9  # size of an answer or a code
 DISTINCT = 20  # values of answers, codes included
 STEP = 3  # the largest step between answers, where one that nobody gave lies between
@@ -226,10 +228,17 @@ def _tables(values: Array, rows: Rows | None, columns: Sequence[int]) -> dict[in
     if rows is None or not columns:
         return {column: _table(values[:, column]) for column in columns}
     totals = {column: Counter[float]() for column in columns}
-    for number in range(rows.blocks):
-        for _, part in rows.parts(number):
-            for column, total in totals.items():
-                total.update(_table(part[:, column]))
+
+    def count(number: int) -> list[Counter[float]]:
+        found, parts = [Counter[float]() for _ in columns], rows.parts(number)
+        while some := [part[:, columns] for _, part in islice(parts, PARTS)]:
+            for total, column in zip(found, np.concatenate(some).T, strict=True):
+                total.update(_table(column))
+        return found
+
+    for found in in_order(count, range(rows.blocks), most=rows.lanes or 0):
+        for total, numbers in zip(totals.values(), found, strict=True):
+            total.update(numbers)
     return {column: dict(sorted(total.items())) for column, total in totals.items()}
 
 
