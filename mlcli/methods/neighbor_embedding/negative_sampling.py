@@ -370,23 +370,20 @@ def phases_of(graph: Graph, epochs: int) -> list[EdgeArrays]:
     An edge of weight w is due in a share w / max w of the epochs; those due in none are left out. Both its ends move
     in the phase that a hash of its number gives, and its first end draws samples.
     """
-    shares = graph.lengths / graph.lengths.max(initial=0.0)
-    kept = kept_edges(graph.lengths, epochs)
-    rows = np.repeat(np.arange(graph.size, dtype=np.int32), np.diff(graph.starts))[kept]
-    columns, numbers = graph.indices[kept].astype(np.int32), kept
-    rates, phases = np.empty(len(kept), dtype=np.uint32), np.empty(len(kept), dtype=np.uint8)
+    largest, kept = graph.lengths.max(initial=0.0), kept_edges(graph.lengths, epochs).astype(np.int32)
+    phases, found = np.empty(len(kept), dtype=np.uint8), list[EdgeArrays]()
     for part in row_blocks(len(kept), NUMBERS):
-        rates[part] = np.minimum(np.rint(shares[kept[part]] * HALF), HALF - 1)
-        phases[part] = mixed(numbers[part].astype(np.uint64)) % np.uint64(PHASES)
-    del shares
-    found = []
+        phases[part] = mixed(kept[part].astype(np.uint64)) % np.uint64(PHASES)
     for phase in range(PHASES):
-        some = np.flatnonzero(phases == phase)
-        here, there = np.concatenate([rows[some], columns[some]]), np.concatenate([columns[some], rows[some]])
+        some = kept[phases == phase]
+        rows = (np.searchsorted(graph.starts, some, side="right") - 1).astype(np.int32)
+        columns = graph.indices[some].astype(np.int32)
+        rates = np.minimum(np.rint(graph.lengths[some] / largest * HALF), HALF - 1).astype(np.uint32)
+        here, there = np.concatenate([rows, columns]), np.concatenate([columns, rows])
         order = np.lexsort((there, here))
         starts = np.concatenate([[0], np.cumsum(np.bincount(here, minlength=graph.size))])
-        found.append(EdgeArrays(starts, there[order], np.tile(rates[some], 2)[order],
-                                np.concatenate([numbers[some], np.full(len(some), -1)])[order].astype(np.int32)))
+        found.append(EdgeArrays(starts, there[order], np.tile(rates, 2)[order],
+                                np.concatenate([some, np.full(len(some), -1, dtype=np.int32)])[order]))
     return found
 
 
