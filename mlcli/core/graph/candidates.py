@@ -287,7 +287,8 @@ def _by_blocks(points: Array, count: int) -> Finder:
     beyond = quick.beyond(last, quick.norms)
     note("F-PRODUCTS", f"neighbors: {search.share:.1%} of the products of all pairs of points were skipped, as bounds "
          "prove to be too far apart", skipped=search.share)
-    return lambda block: (search.indices[places[block]], beyond[block])
+    indices = search.indices.astype(np.int32)  # all that is kept of the search while neighbors are refined
+    return lambda block: (indices[places[block]].astype(np.int64), beyond[block])
 
 
 @result("point-tiles")
