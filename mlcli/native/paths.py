@@ -40,17 +40,18 @@ JOINS: tuple[Join, ...] = get_args(Join)
 SHARES = 8  # blocks of rows for each thread
 
 
-def join_lists(starts: Indices, columns: AnyArray, values: Array, *, join: Join, divisor: float = 1.0, mix: float = 1.0,
+def join_lists(starts: Indices, columns: AnyArray, values: AnyArray, *, join: Join, divisor: float = 1.0, mix: float = 1.0,
                single: bool = False) -> tuple[Indices, AnyArray, AnyArray]:
     """Return a symmetric matrix in compressed rows: starts (n + 1), ascending columns (int32) and numbers (e each).
 
     Its entries are made of the numbers v and w by which lists in compressed rows (n + 1, k and k) have a pair, zero
     where one of both does not: (v + w) / divisor, `mix` (v + w - v w) + (1 - `mix`) v w, or the larger of both. Zeros
-    are left out but for the last. In single precision, if asked for, they are rounded at the end. Beside arguments and
-    result it takes 8 bytes a row. The time grows with the squares of the lengths of lists. Raises ValueError for
+    are left out but for the last. In single precision, if asked for, v and w are rounded as well as the result. Beside
+    arguments and result it takes 8 bytes a row. The time grows with the squares of the lengths of lists. Raises ValueError for
     vertices out of range.
     """
-    lists = _vector(starts, np.int64), _vector(columns, np.int32), _vector(values, np.float64)
+    kind = np.float32 if single else np.float64
+    lists = _vector(starts, np.int64), _vector(columns, np.int32), _vector(values, kind)
     how, size = (JOINS.index(join), divisor, mix), len(starts) - 1
     blocks = row_blocks(size, max(-(-size // (SHARES * allowed())), 1))
     next_places = np.zeros(size, dtype=np.int64)
@@ -59,7 +60,7 @@ def join_lists(starts: Indices, columns: AnyArray, values: Array, *, join: Join,
     np.cumsum(next_places, out=found[1:])
     next_places[:] = found[:-1]
     indices = np.empty(int(found[-1]), dtype=np.int32)
-    numbers = np.empty(len(indices), dtype=np.float32 if single else np.float64)
+    numbers = np.empty(len(indices), dtype=kind)
     each(lambda rows: kernels().fill_joined(*lists, *how, rows.start, rows.stop, next_places, indices, numbers), blocks)
     each(lambda rows: kernels().sort_joined(found, rows.start, rows.stop, indices, numbers), blocks)
     return found, indices, numbers

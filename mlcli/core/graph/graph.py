@@ -129,7 +129,7 @@ def symmetrize(lists: Lists, join: Join, *, divisor: float = 1.0, mix: float = 1
 
     They are (v + w) / `divisor` (sum), `mix` (v + w - v w) + (1 - `mix`) v w (mixture), or the larger of both, with
     zero for a list without the other vertex. Numbers that are zero are left out but for the last. A list names a vertex
-    once. `single` rounds them to single precision.
+    once. `single` rounds the lengths and them to single precision.
     """
     if native.available() and int(lists.counts.max(initial=0)) <= LONGEST:
         return native.join_lists(lists.starts, lists.indices, lists.lengths, join=join, divisor=divisor, mix=mix,
@@ -137,8 +137,9 @@ def symmetrize(lists: Lists, join: Join, *, divisor: float = 1.0, mix: float = 1
     rows, columns, size = lists.rows, lists.indices.astype(np.int64), len(lists.counts)
     every = np.union1d(rows * size + columns, columns * size + rows)
     there, other = np.zeros(len(every)), np.zeros(len(every))
-    there[np.searchsorted(every, rows * size + columns)] = lists.lengths
-    other[np.searchsorted(every, columns * size + rows)] = lists.lengths
+    kind = np.float32 if single else np.float64
+    there[np.searchsorted(every, rows * size + columns)] = lists.lengths.astype(kind)
+    other[np.searchsorted(every, columns * size + rows)] = lists.lengths.astype(kind)
     if join == "sum":
         found = there / divisor + other / divisor
     elif join == "larger":
@@ -149,7 +150,7 @@ def symmetrize(lists: Lists, join: Join, *, divisor: float = 1.0, mix: float = 1
     kept = np.ones(len(every), dtype=bool) if join == "larger" else found != 0
     rows, columns = np.divmod(every[kept], size)
     starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=size))])
-    return starts, columns.astype(np.int32), found[kept].astype(np.float32 if single else np.float64)
+    return starts, columns.astype(np.int32), found[kept].astype(kind)
 
 
 def union_recipe(lists: Lists) -> Later:

@@ -157,14 +157,16 @@ def conditional(gaps: DistanceGaps, perplexities: Sequence[float]) -> tuple[Arra
 @stage("weights", version=1)
 def calibrate(lists: Lists, perplexities: tuple[float, ...]) -> JointAffinities:
     """Return the joint affinities of points with these neighbors."""
-    shares, precisions = np.empty(len(lists.indices)), np.empty((len(lists.counts), len(perplexities)))
+    size = len(lists.counts)
+    shares = np.empty(len(lists.indices), dtype=np.float32 if size >= SINGLE else np.float64)
+    precisions = np.empty((size, len(perplexities)))
 
     def work(rows: slice) -> None:
         gaps = gaps_of(lists, rows)
         found, precisions[rows] = conditional(gaps, perplexities)
         shares[lists.starts[rows.start] : lists.starts[rows.stop]] = found[gaps.present]
 
-    each(work, row_blocks(len(lists.counts), BLOCK, int(lists.counts.max(initial=1))), progress=True)
+    each(work, row_blocks(size, BLOCK, int(lists.counts.max(initial=1))), progress=True)
     computed("conditional affinities", (lists, shares))
     return joint(lists, shares, precisions)
 
@@ -178,7 +180,7 @@ def gaps_of(lists: Lists, rows: slice) -> DistanceGaps:
     return DistanceGaps.of(lengths, present)
 
 
-def joint(lists: Lists, shares: Array, precisions: Array) -> JointAffinities:
+def joint(lists: Lists, shares: AnyArray, precisions: Array) -> JointAffinities:
     """Return joint affinities (P + Pᵀ) / 2n of rows P (e) of the lists, each with sum one."""
     size = len(lists.starts) - 1
     return JointAffinities(*symmetrize(Lists(lists.starts, lists.indices, shares), "sum", divisor=2.0 * size,
@@ -188,7 +190,7 @@ def joint(lists: Lists, shares: Array, precisions: Array) -> JointAffinities:
 FEWEST = 5  # points of which some have a perplexity above 1 and below (n - 1) / 3
 BOTH_WAYS = 1.6  # entries of joint affinities for each neighbor, as some of these are neighbors of each other
 SINGLE = 2**18  # points from which on joint affinities are in single precision
-WORKING = 20.0  # bytes of a neighbor while affinities are made, beside theirs: its number, length and share
+WORKING = 12.0  # bytes of a neighbor while affinities are made: its number and length
 SOLVING = 96.0  # bytes of a number of a block whose precisions are searched for
 TRIALS = 12  # evaluations of a row's entropy until it has the perplexity
 HELD = 2**20  # numbers of a block of distances
@@ -289,14 +291,20 @@ def affinity_steps(data: Joined, perplexities: tuple[float, ...], compute: Compu
         searching = [nearest_by(search, reach(perplexities)).step(data, compute)]
     trials = 0 if isinstance(data, AffinityGraph) else TRIALS * len(perplexities)
     seconds = (trials * rates().bent / compute.thread_count() + rates().neighbor + 4 * pass_cost(1) * 8) * entries
-    held = WORKING + (1.0 if isinstance(data, WeightedGraph) else BOTH_WAYS) * entry_bytes(len(data.values))
+    held = WORKING + number_bytes(len(data.values)) + (
+        1.0 if isinstance(data, WeightedGraph) else BOTH_WAYS) * entry_bytes(len(data.values))
     return [*searching, Step("weights", f"of {entries:,} neighbors" if searching else f"of {entries:,} edges", seconds,
                              held * entries + SOLVING * min(BLOCK * compute.thread_count(), entries))]
 
 
+def number_bytes(count: int) -> float:
+    """Return the bytes of an affinity of so many points."""
+    return 4.0 if count >= SINGLE else 8.0
+
+
 def entry_bytes(count: int) -> float:
     """Return the bytes of a joint affinity and its column, of so many points."""
-    return 8.0 if count >= SINGLE else 12.0
+    return 4.0 + number_bytes(count)
 
 
 def entries_of(data: Joined, perplexities: tuple[float, ...]) -> float:

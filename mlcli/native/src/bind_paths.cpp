@@ -47,8 +47,8 @@ struct Joined {
 
 // Calls visit(v, u, number, whether u lists v too) for each u that some vertices v list. A list is looked through from
 // its start, a few entries at a time: lists are short.
-template <class Visit>
-void visit_pairs(const Vector<std::int64_t> &starts, const Vector<std::int32_t> &columns, const Vector<double> &values,
+template <class T, class Visit>
+void visit_pairs(const Vector<std::int64_t> &starts, const Vector<std::int32_t> &columns, const Vector<T> &values,
                  const Joined &joined, std::int64_t first, std::int64_t last, Visit visit) {
     constexpr std::int64_t TOGETHER = 16;
     const std::int32_t *column = columns.data();
@@ -65,7 +65,7 @@ void visit_pairs(const Vector<std::int64_t> &starts, const Vector<std::int32_t> 
             }
             const bool listed = at < end;
             while (listed && column[at] != v) ++at;
-            const double number = joined(values(e), listed ? values(at) : 0.0);
+            const double number = joined(values(e), listed ? static_cast<double>(values(at)) : 0.0);
             if (number != 0 || joined.join == Join::larger) visit(v, u, number, listed);
         }
 }
@@ -83,7 +83,8 @@ void check_lists(const Vector<std::int64_t> &starts, const Vector<std::int32_t> 
 
 // How many entries the rows of the joined matrix have from the lists of some vertices; lists may be counted at the same
 // time. `counts` (n) begin with zeros.
-void count_joined(Vector<std::int64_t> starts, Vector<std::int32_t> columns, Vector<double> values, int join,
+template <class T>
+void count_joined(Vector<std::int64_t> starts, Vector<std::int32_t> columns, Vector<T> values, int join,
                   double divisor, double mix, std::int64_t first, std::int64_t last, Target<std::int64_t> counts) {
     check_lists(starts, columns, first, last);
     require(values.size() == columns.size() && counts.size() + 1 == starts.size(), "every entry has a number");
@@ -97,7 +98,7 @@ void count_joined(Vector<std::int64_t> starts, Vector<std::int32_t> columns, Vec
 
 // Writes these entries, each at the next place (n) of its row, in any order; places end where rows do.
 template <class T>
-void fill_joined(Vector<std::int64_t> starts, Vector<std::int32_t> columns, Vector<double> values, int join,
+void fill_joined(Vector<std::int64_t> starts, Vector<std::int32_t> columns, Vector<T> values, int join,
                  double divisor, double mix, std::int64_t first, std::int64_t last, Target<std::int64_t> next,
                  Target<std::int32_t> indices, Target<T> out) {
     check_lists(starts, columns, first, last);
@@ -289,17 +290,17 @@ void bind_paths(nb::module_ &m) {
           "out"_a.noconvert());
     m.def("undirected", &undirected, "begin"_a.noconvert(), "columns"_a.noconvert(), "lengths"_a.noconvert(),
           "mutual"_a, "starts"_a.noconvert(), "indices"_a.noconvert(), "out"_a.noconvert());
-    const auto filling = [&m](auto fill, auto sort) {
+    const auto joining = [&m](auto count, auto fill, auto sort) {
+        m.def("count_joined", count, "starts"_a.noconvert(), "columns"_a.noconvert(), "values"_a.noconvert(), "join"_a,
+              "divisor"_a, "mix"_a, "first"_a, "last"_a, "counts"_a.noconvert());
         m.def("fill_joined", fill, "starts"_a.noconvert(), "columns"_a.noconvert(), "values"_a.noconvert(), "join"_a,
               "divisor"_a, "mix"_a, "first"_a, "last"_a, "next"_a.noconvert(), "indices"_a.noconvert(),
               "out"_a.noconvert());
         m.def("sort_joined", sort, "starts"_a.noconvert(), "first"_a, "last"_a, "indices"_a.noconvert(),
               "out"_a.noconvert());
     };
-    m.def("count_joined", &count_joined, "starts"_a.noconvert(), "columns"_a.noconvert(), "values"_a.noconvert(),
-          "join"_a, "divisor"_a, "mix"_a, "first"_a, "last"_a, "counts"_a.noconvert());
-    filling(&fill_joined<double>, &sort_joined<double>);
-    filling(&fill_joined<float>, &sort_joined<float>);
+    joining(&count_joined<double>, &fill_joined<double>, &sort_joined<double>);
+    joining(&count_joined<float>, &fill_joined<float>, &sort_joined<float>);
     m.def("strong_pieces", &strong_pieces, "starts"_a.noconvert(), "indices"_a.noconvert(), "out"_a.noconvert());
     m.def("dijkstra_rows", &dijkstra_rows, "starts"_a.noconvert(), "indices"_a.noconvert(), "lengths"_a.noconvert(),
           "sources"_a.noconvert(), "out"_a.noconvert());
