@@ -40,15 +40,15 @@ JOINS: tuple[Join, ...] = get_args(Join)
 SHARES = 8  # blocks of rows for each thread
 
 
-def join_lists(starts: Indices, columns: AnyArray, values: AnyArray, *, join: Join, divisor: float = 1.0, mix: float = 1.0,
-               single: bool = False) -> tuple[Indices, AnyArray, AnyArray]:
+def join_lists(starts: Indices, columns: AnyArray, values: AnyArray, *, join: Join, divisor: float = 1.0,
+               mix: float = 1.0, single: bool = False) -> tuple[Indices, AnyArray, AnyArray]:
     """Return a symmetric matrix in compressed rows: starts (n + 1), ascending columns (int32) and numbers (e each).
 
     Its entries are made of the numbers v and w by which lists in compressed rows (n + 1, k and k) have a pair, zero
     where one of both does not: (v + w) / divisor, `mix` (v + w - v w) + (1 - `mix`) v w, or the larger of both. Zeros
     are left out but for the last. In single precision, if asked for, v and w are rounded as well as the result. Beside
-    arguments and result it takes 8 bytes a row. The time grows with the squares of the lengths of lists. Raises ValueError for
-    vertices out of range.
+    arguments and result it takes 8 bytes a row. The time grows with the squares of the lengths of lists. Raises
+    ValueError for vertices out of range.
     """
     kind = np.float32 if single else np.float64
     lists = _vector(starts, np.int64), _vector(columns, np.int32), _vector(values, kind)
