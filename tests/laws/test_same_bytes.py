@@ -15,7 +15,7 @@ import pytest
 
 from mlcli.base.types import Array
 from mlcli.native import machine_levels
-from tests.processes import neutral, python
+from tests.processes import call, neutral, python
 
 ROOT = Path(__file__).parents[2]
 IRIS, DUNE = (ROOT / "sample_data" / name for name in ("iris.csv", "dune.csv"))
@@ -214,3 +214,23 @@ def test_ties_of_many_points_are_decided_alike_with_other_instructions(
 def test_the_settings_take_effect() -> None:
     code = "import numpy; print(*numpy.show_config(mode='dicts')['SIMD Extensions'].get('found', []))"
     assert python(code, **LEAST).split() == []
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(7200)
+@pytest.mark.parametrize("options", [("umap",), ("tsne",), ("phate",), ("laplacian",),
+                                     ("diffusion", "--set", "method.nearest=15"),
+                                     ("isomap", "--set", "method.landmarks=50")], ids=lambda options: options[0])
+def test_threads_change_no_byte_of_many_points(options: tuple[str, ...], tmp_path: Path) -> None:
+    """More than 2^18, from which on t-SNE's affinities are in single precision."""
+    random = np.random.default_rng(0)
+    surface = random.random((270_000, 2)) @ random.standard_normal((2, 20))
+    np.save(tmp_path / "many.npy", np.cos(3 * surface) + 0.02 * random.standard_normal(surface.shape))
+    found = []
+    for threads in ("1", "2"):
+        run = tmp_path / threads
+        done = call("embed", tmp_path / "many.npy", "-m", *options, "--threads", threads, "-o", run, "--no-cache", "-q")
+        assert done.returncode == 0, done.stderr
+        found.append({path.name: path.read_bytes() for path in run.iterdir() if path.name not in UNLIKE})
+    assert {"embedding.csv", "model.npz", "quality.json"} <= found[0].keys()
+    assert other_files(*found) == ["report.html"]  # it says how long stages took

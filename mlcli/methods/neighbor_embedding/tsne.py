@@ -309,8 +309,9 @@ class TSNE(NeighborEmbedding):
     art of using t-SNE for single-cell transcriptomics", 2019; Belkina and others, 2019.
     """
 
-    loses: ClassVar = ("Neighbors are kept, and nothing else: distances between groups and the sizes and densities of "
-                       "groups mean little here, and there may be groups that the data does not have.")
+    loses: ClassVar = ("The picture shows neighbors as far as it can, and nothing else: distances between groups and "
+                       "the sizes and densities of groups mean little here, and there may be groups that the data "
+                       "does not have.")
     variants: ClassVar = (
         variant("", descent=SHORT), variant("scales", "rotation", "shift", perplexity=[4.0, 10.0], metric="cityblock",
                                             dof=0.7, descent=SHORT),

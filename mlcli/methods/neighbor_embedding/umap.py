@@ -165,11 +165,11 @@ class UMAP(NeighborEmbedding):
     transcriptomic variability through density-preserving data visualization", 2021.
     """
 
-    loses: ClassVar = ("Neighbors are kept, and little else: distances between groups and the sizes and densities of "
-                       "groups mean little here, and another seed gives another picture.")
-    loses_less: ClassVar = ("Neighbors are kept, and local densities in part: where points are dense in the data, "
-                            "they are denser here. Distances between groups mean little, and another seed gives "
-                            "another picture.")
+    loses: ClassVar = ("The picture shows neighbors as far as it can, and little else: distances between groups and the "
+                       "sizes and densities of groups mean little here, and another seed gives another picture.")
+    loses_less: ClassVar = ("The picture shows neighbors as far as it can, and local densities in part: where points "
+                            "are dense in the data, they are denser here. Distances between groups mean little, and "
+                            "another seed gives another picture.")
     variants: ClassVar = (variant("", *CHAOS, neighbors={"count": 9}, epochs=100),
                           variant("density", *CHAOS, "near twins", neighbors={"count": 9}, epochs=100, density={}),
                           variant("cityblock", *CHAOS, "rotation", neighbors={"count": 9}, epochs=100,
