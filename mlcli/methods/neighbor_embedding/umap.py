@@ -165,8 +165,8 @@ class UMAP(NeighborEmbedding):
     transcriptomic variability through density-preserving data visualization", 2021.
     """
 
-    loses: ClassVar = ("The picture shows neighbors as far as it can, and little else: distances between groups and the "
-                       "sizes and densities of groups mean little here, and another seed gives another picture.")
+    loses: ClassVar = ("The picture shows neighbors as far as it can, and little else: distances between groups and "
+                       "the sizes and densities of groups mean little here, and another seed gives another picture.")
     loses_less: ClassVar = ("The picture shows neighbors as far as it can, and local densities in part: where points "
                             "are dense in the data, they are denser here. Distances between groups mean little, and "
                             "another seed gives another picture.")
