@@ -1,10 +1,12 @@
 """Scores of rows off the manifold, computed again by other formulas: those that p of new rows is computed from."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from mlcli.base.frozen import frozen
+from mlcli.base.rows.blocks import row_blocks
+from mlcli.base.rows.scratch import release_pages, take_rows
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import Check, count
 from mlcli.certify.subject import Plan
@@ -18,6 +20,7 @@ from mlcli.core.similarities.projector import Projector
 MOST = 6  # rows that are scored again, unless all are
 ROW = 2e-3  # seconds for a row
 NEAR = 1e-6  # relative difference of a score
+BLOCK = 2**20  # numbers of coordinates that are looked at together
 MOST_DOUBT = 1e9  # of a ratio of distances, beyond which it may be any
 TIED = 1e-9  # relative difference of distances that may be equal
 CANCELED = 1e-9  # rounding of a squared length, of which little may be left
@@ -56,7 +59,7 @@ class ScoredStep:
         else:
             found, sizes = self._left_by_axes(rows, own)
         if self.numbers is not None:
-            left = 1 - self._leverages()[self.places]
+            left = 1 - self._leverages()
             found, sizes = found / left**2, sizes / left**2
         return found / self.score.scale, (NEAR * found + CANCELED * sizes) / self.score.scale
 
@@ -112,14 +115,26 @@ class ScoredStep:
         return np.maximum(moved - along, 0.0), np.abs(own) + np.abs(kernel).mean(axis=1) + along
 
     def _leverages(self) -> Array:
-        """Return the leverage of each training row (n) in a regression on its coordinates and a constant."""
-        coordinates = self.projector.output_unit.measured(self.embedding)
-        design = coordinates - coordinates.mean(axis=0)
-        sizes = np.abs(design).max(axis=0, initial=0.0)
-        left, values, _ = np.linalg.svd(design / np.where(sizes > 0, sizes, 1.0), full_matrices=False)
+        """Return the leverages of the rows at `places` (m) in a regression of all on coordinates and a constant.
+
+        By the triangle of their QR decomposition, a block of rows at a time.
+        """
+        size, measured = len(self.embedding), self.projector.output_unit.measured
+
+        def parts() -> Iterator[Array]:
+            for rows in row_blocks(size, BLOCK, self.embedding.shape[1]):
+                yield measured(self.embedding[rows])
+                release_pages()
+
+        means = np.sum([part.sum(axis=0) for part in parts()], axis=0) / size
+        sizes = np.max([np.abs(part - means).max(axis=0, initial=0.0) for part in parts()], axis=0)
+        scale, triangle = np.where(sizes > 0, sizes, 1.0), np.zeros((0, len(means)))
+        for part in parts():
+            triangle = np.linalg.qr(np.vstack([triangle, (part - means) / scale]), mode="r")
+        _, values, axes = np.linalg.svd(triangle, full_matrices=False)
         kept = values > 1e-10 * values.max(initial=0.0)
-        found = np.sum(left[:, kept] ** 2, axis=1) + 1 / len(design)
-        return np.minimum(found, 1 - 1 / len(design))
+        own = (measured(take_rows(self.embedding, self.places)) - means) / scale @ axes[kept].T / values[kept]
+        return np.minimum(np.sum(own**2, axis=1) + 1 / size, 1 - 1 / size)
 
 
 def lengths(metric: RowMetric, left: Array, right: Array) -> BoundedDistances:
