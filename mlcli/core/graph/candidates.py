@@ -287,8 +287,7 @@ def _by_blocks(points: Array, count: int) -> Finder:
     beyond = quick.beyond(last, quick.norms)
     note("F-PRODUCTS", f"neighbors: {search.share:.1%} of the products of all pairs of points were skipped, as bounds "
          "prove to be too far apart", skipped=search.share)
-    indices = search.indices.astype(np.int32)  # all that is kept of the search while neighbors are refined
-    return lambda block: (indices[places[block]].astype(np.int64), beyond[block])
+    return _kept(search.indices, beyond, places)
 
 
 @result("point-tiles")
@@ -323,8 +322,15 @@ def _by_tiles(quick: QuickPoints, points: Array, count: int) -> Finder:
         if place.left is not None:
             smallest.indices[:], smallest.values[:], done[:] = place.left.indices, place.left.values, place.left.done
         complete(work, done, place, partial(TilesCheckpoint, smallest.indices, smallest.values, done), progress=True)
-    beyond = quick.beyond(smallest.values[:, -1], quick.norms)
-    return lambda block: (smallest.indices[block], beyond[block])
+    return _kept(smallest.indices, quick.beyond(smallest.values[:, -1], quick.norms))
+
+
+def _kept(indices: Indices, beyond: Array, places: Indices | None = None) -> Finder:
+    """Return a finder of candidates (n x c) of all points, at `places` (n) among these, in half of their memory."""
+    few = indices.astype(np.int32)
+    if places is None:
+        return lambda block: (few[block].astype(np.int64), beyond[block])
+    return lambda block: (few[places[block]].astype(np.int64), beyond[block])
 
 
 def shifted_finder(points: Array, shifts: Array, rows: slice, count: int) -> Finder:

@@ -48,9 +48,9 @@ if TYPE_CHECKING:
     from scipy import sparse
 
 PAIR = 16.0  # bytes of a neighbor: its number and its distance
-HELD_PAIRS = 28.0  # bytes of a neighbor while it is refined: a candidate in single precision besides
+HELD_PAIRS = 21.0  # bytes of a neighbor while it is refined: the number of a candidate besides
 PARTS = 256  # blocks that a search is divided into, at most
-PROBED = 20.0  # predicted seconds of a search from which on samples tell what bounds will skip
+PROBED = 5.0  # predicted seconds of a search from which on samples tell what bounds will skip
 PROBES = 5_000, 20_000  # points of these samples
 LOOKED = 0.1  # of the time of all products, what a search takes that skips most of them
 

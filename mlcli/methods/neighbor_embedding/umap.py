@@ -74,7 +74,8 @@ MORE = 200  # epochs with a density term, as in umap-learn
 PLACING = 0.2, 0.25  # share of the epochs, and of the first rate, by which new points are placed
 BOTH_WAYS = 1.5  # edges of the graph for each neighbor
 SHARE = 0.35  # of the edges that are due in an epoch
-SAMPLE = 8.0  # work of a force, in functions of one distance
+SAMPLE = 14.0  # work of a force, in functions of one distance
+MISSED = 0.15  # of that, for each doubling of coordinates beyond a core's cache of 1 MiB
 HELD, ONCE = 24.0, 70.0  # bytes of an edge while points move, and while the graph is made
 SOLVING = 64.0  # bytes of a number of a block whose scales are searched for
 BASIS = 18  # blocks of the eigensolve at once
@@ -100,6 +101,12 @@ def edges_of(data: Joined, neighbors: int) -> float:
 
 
 CHAOS = ("picture", "twins")  # rounding of the data grows from epoch to epoch, on all processors alike
+
+
+def force_seconds(count: int, axes: int) -> float:
+    """Return the seconds of a force among so many points: sampled ones are anywhere in memory."""
+    missed = max(np.log2(8.0 * count * axes / 2**20), 0.0)
+    return SAMPLE * (1 + MISSED * missed) * rates().bent
 
 
 class UMAP(NeighborEmbedding):
@@ -314,7 +321,8 @@ class UMAP(NeighborEmbedding):
         edges = BOTH_WAYS * count * self.neighbors.count
         return [*added_neighbor_steps(data, count, self.neighbors.count, threads),
                 Step("iterate", f"{epochs} epochs of {count:,} rows among {len(data.values) - count:,}",
-                     epochs * edges * SHARE * (2 + self.negative_samples) * SAMPLE * rates().bent / threads,
+                     epochs * edges * SHARE * (2 + self.negative_samples)
+                     * force_seconds(len(data.values), self.axes.count) / threads,
                      HELD * 2 * edges + 48.0 * len(data.values) * self.axes.count)]
 
     def checks_among(self, subject: Subject, moving: Indices) -> Iterator[Check]:
@@ -425,7 +433,8 @@ class UMAPComposition(Composition[Model]):
         dense = 0.0 if method.density is None else method.density.share
         forces = edges * (SHARE * (2 + method.negative_samples) + dense * (1 + 2 * SHARE))
         return [Step("iterate", f"{epochs} epochs of sampled forces",
-                     epochs * (forces * SAMPLE * rates().bent + edges * rates().bent) / self.compute.thread_count(),
+                     epochs * (forces * force_seconds(len(self.data.values), method.axes.count) + edges * rates().bent)
+                     / self.compute.thread_count(),
                      HELD * (2 + (dense > 0)) * edges + 48.0 * len(self.data.values) * method.axes.count,
                      needs=OPTIMIZE if len(self.data.values) <= PAIRS else SPARSE)]  # of the checks
 
