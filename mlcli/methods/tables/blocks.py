@@ -5,7 +5,7 @@ category of share p it is (1 - p) / √p in its rows and -√p in others: princi
 correlations, and multiple correspondence analysis times the number of questions (Pagès, 2004).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, ClassVar, Literal, Self
 
@@ -17,7 +17,7 @@ from mlcli.base.stages.stage import note
 from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import EPS
-from mlcli.base.values.column_ranges import columns_at, ends_of
+from mlcli.base.values.column_groups import ColumnGroup, groups_of, require_groups
 from mlcli.base.values.inputs import Features, TextColumns
 from mlcli.base.values.metric import RowMetric
 from mlcli.base.values.naming import listed
@@ -41,15 +41,6 @@ class TableMetric(Metric):
     scalable: ClassVar[bool] = False  # every column has a scale of its own
 
 
-@frozen
-class ColumnGroup:
-    """A group of columns."""
-
-    name: str
-    columns: tuple[int, ...]  # their places in the table
-    active: bool = True  # else supplementary: it takes no part in the sum of kernels
-
-
 def column_groups(texts: Sequence[str], supplementary: Sequence[str], columns: Sequence[str]) -> list[ColumnGroup]:
     """Return the groups that texts NAME=COLUMNS define among the columns (d); raises ConfigError.
 
@@ -60,61 +51,19 @@ def column_groups(texts: Sequence[str], supplementary: Sequence[str], columns: S
             raise ConfigError("GROUPS", f"there is no group {supplementary[0][:80]!r}: no groups are given",
                               where="method.supplementary", hint="give {method.groups}, or leave it out")
         return [ColumnGroup("all", tuple(range(len(columns))))]
-    positions = {name: place for place, name in enumerate(columns)}
-    found, owner = list[ColumnGroup](), dict[int, str]()
+    named = list[tuple[str, tuple[str]]]()
     for text in texts:
         name, given, items = (part.strip() for part in text.partition("="))
         if not (name and given and items):
             raise ConfigError("GROUPS", f"{text[:80]!r} is no group", where=WHERE,
                               hint="write NAME=COLUMNS, as in {method.groups=taste=sweet:sour}")
-        if name in (group.name for group in found):
-            raise ConfigError("GROUPS", f"two groups are called {name[:80]!r}", where=WHERE,
-                              hint="give each a name of its own")
-        places = _places(items, positions, f" of group {name[:80]!r}", WHERE)
-        for place in places:
-            if place in owner:
-                also = "twice" if owner[place] == name else f"and in {owner[place][:80]!r}"
-                raise ConfigError("GROUPS", f"column {columns[place][:80]!r} is in group {name[:80]!r} {also}",
-                                  where=WHERE, hint="give each column to one group")
-            owner[place] = name
-        found.append(ColumnGroup(name, tuple(places), name not in supplementary))
+        named.append((name, (items,)))
+    found = [replace(group, active=group.name not in supplementary) for group in groups_of(named, columns, WHERE)]
     require_groups(supplementary, found, "method.supplementary")
     if not any(group.active for group in found):
         raise ConfigError("GROUPS", "all groups are supplementary: none is left to analyze",
                           where="method.supplementary", hint="name fewer groups")
     return found
-
-
-def require_groups(names: Sequence[str], groups: Sequence[ColumnGroup], where: str) -> None:
-    """Raise ConfigError for a name that no group has, in the option at `where`."""
-    if unknown := [name for name in names if name not in (group.name for group in groups)]:
-        raise ConfigError("GROUPS", f"there is no group {unknown[0][:80]!r}", where=where,
-                          hint=f"the groups are {listed([group.name for group in groups])}")
-
-
-def named_columns(items: Sequence[str], columns: Sequence[str], where: str) -> set[int]:
-    """Return the places of columns (d) by names and ranges; raises ConfigError for an unknown one."""
-    positions = {name: place for place, name in enumerate(columns)}
-    return {place for item in items for place in _places(item, positions, "", where)}
-
-
-def _places(items: str, positions: Mapping[str, int], within: str, where: str) -> list[int]:
-    """Return the places of columns that a text names, separated by commas; raises ConfigError."""
-    if whole := columns_at(items, positions):
-        return whole
-    places = list[int]()
-    for item in map(str.strip, items.split(",")):
-        found = columns_at(item, positions)
-        if found is None:
-            ends = next(iter(ends_of(item)), (item,))
-            lacking = next((name for name in ends if name not in positions), item)
-            raise ConfigError("UNKNOWN-COLUMN", f"there is no column {lacking[:80]!r}{within}", where=where,
-                              hint=f"the columns are {listed([*positions])}")
-        if not found:
-            raise ConfigError("GROUPS", f"the range {item[:80]!r}{within} runs backwards in the file", where=where,
-                              hint="write ranges as first:last")
-        places += found
-    return places
 
 
 @stored("blocks", within={"numbers": "d", "questions": "d", "groups": "g"}, positive=("scales",), numbers="u",

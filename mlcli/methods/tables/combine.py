@@ -1,10 +1,10 @@
 """The sum of several tables' kernels, and what each of them says about its axes.
 
-K = Σ w_g K_g / s_g with the norm s_g and the weight w_g of a table g. A method of several tables says both: that is all
-in which multiple factor analysis, factor analysis of mixed data and STATIS differ.
+K = Σ w_g K_g / s_g with the norm s_g and the weight w_g of a table g (`core/chain/tables.py`). A method of several
+tables says both: that is all in which multiple factor analysis, factor analysis of mixed data and STATIS differ.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -15,56 +15,46 @@ from mlcli.base.machine.rates import product_rate
 from mlcli.base.stages.composition import Composition, FitStage
 from mlcli.base.stages.stage import computed, note, stage
 from mlcli.base.stages.steps import Step
-from mlcli.base.stored import result
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.check import EPS, Check
+from mlcli.base.values.column_groups import ColumnGroup, named_columns
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features, Given, Input
 from mlcli.base.values.options import option
-from mlcli.base.values.quantity import Quantity
 from mlcli.base.values.signs import leading_signs
 from mlcli.certify.contributions import WeightedRows
 from mlcli.certify.subject import Subject
 from mlcli.core.centering import uncentered
+from mlcli.core.chain.tables import (
+    Norm,
+    TableProducts,
+    describe_groups,
+    figures_of,
+    norms_of,
+    unit_vectors,
+    weights_by_rv,
+)
 from mlcli.core.eigen.options import Axes, first_columns
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.linalg import singular, singular_step, symmetric_eigenvalues
-from mlcli.core.model import Loadings, Model, Powers, TableGroups
+from mlcli.core.model import Loadings, Model, Powers
 from mlcli.core.similarities.projector import Projector
 from mlcli.core.whitening import SLACK
 from mlcli.methods.method import Method
 from mlcli.methods.tables.blocks import (
     Blocks,
-    ColumnGroup,
     Names,
     OfTables,
     TableMetric,
     blocks_of,
     column_groups,
-    named_columns,
     note_unused,
     require_variation,
     unit_of,
 )
-from mlcli.methods.tables.check import Norm, table_checks, weighted_columns
+from mlcli.methods.tables.check import table_checks, weighted_columns
 
 COPIES = 6.0  # arrays of the size of the represented rows in memory at once
-
-
-@result("table-products")
-@frozen
-class TableProducts:
-    """Kernels of several tables compared: K_g = Z_g Z_g' / n."""
-
-    products: Array  # g x g: traces of K_g K_h
-    eigenvalues: Array  # g: the first of each K_g
-
-    @property
-    def cosines(self) -> Array:
-        """The RV coefficients of the tables (g x g)."""
-        roots = np.sqrt(np.diag(self.products))
-        roots = np.where(roots > 0, roots, 1.0)
-        return np.asarray(self.products / np.outer(roots, roots))
 
 
 @stage("groups")
@@ -137,7 +127,8 @@ class TablesMethod(Method):
 
     def weigh(self, compared: TableProducts, active: AnyArray) -> tuple[Array, Array]:
         """Return the norm of each kernel and its weight in the sum (g, g), of the `active` ones (g)."""
-        raise NotImplementedError
+        weights = weights_by_rv(compared, active) if self.averaged else active.astype(np.float64)
+        return norms_of(compared, self.norm), weights
 
     @property
     def norm(self) -> Norm:
@@ -320,12 +311,6 @@ class TablesComposition(Composition[Model]):
             loadings=Loadings(column_loadings(plain, blocks, coordinates, values), column_names(data, blocks), power=0))
 
 
-def figures_of(groups: TableGroups) -> dict[str, Any]:
-    """Return the figures of a fit to groups: their number, weights, and first eigenvalues."""
-    return {"groups": len(groups.names), "weights": Quantity(groups.weights, names=groups.names),
-            "first_eigenvalues": Quantity(groups.eigenvalues, names=groups.names)}
-
-
 def places_of(blocks: Blocks) -> list[Indices]:
     """Return the represented columns of each group."""
     return [np.flatnonzero(blocks.groups == number) for number in range(len(blocks.factors))]
@@ -351,42 +336,6 @@ def column_loadings(plain: Array, blocks: Blocks, coordinates: Array, values: Ar
                       shared[count:] / np.sqrt(blocks.masses)[:, None]])
 
 
-def unit_vectors(coordinates: Array, values: Array) -> Array:
-    """Return coordinates (n x p) of variances λ (p) as vectors of length one; zeros on an axis without extent."""
-    return np.asarray(coordinates / np.sqrt(np.where(values > 0, values, 1.0) * max(len(coordinates), 1)))
-
-
 def apply_kernel(block: Array, vectors: Array) -> Array:
     """Return K u (n x p) of vectors u (n x p) for K = Z Z' / n, with Z a block of columns (n x c)."""
     return np.asarray(block @ (block.T @ vectors) / max(len(block), 1))
-
-
-def describe_groups(applied: Iterable[Array], coordinates: Array, values: Array, *, compared: TableProducts,
-                    norms: Array, weights: Array, eigenvalues: Array, groups: Sequence[tuple[str, bool, int]],
-                    partial: bool) -> TableGroups:
-    """Return what each group, with its name, whether it is active, and its columns, says about the axes.
-
-    `applied` are K u / s (n x p) of each for the unit vectors u of the axes, the kernels K and their norms s. They are
-    kept where rows are placed by each group alone, as `partial` says. `coordinates` (n x p) are those of rows, with
-    variances `values` (p), and `eigenvalues` the first ones of the kernels, in the columns' units (g). A group places
-    the rows at √n W K u / (s √λ), whose mean with the weights w / W is F, W being the sum of all weights (Escofier and
-    Pagès, 1994; Abdi et al., 2012).
-    """
-    size, units = max(len(coordinates), 1), unit_vectors(coordinates, values)
-    own, spread = np.zeros((len(groups), units.shape[1])), np.zeros((len(groups), units.shape[1]))
-    kept = np.zeros((len(groups) if partial else 0, *units.shape))
-    for number, moved in enumerate(applied):
-        own[number], spread[number] = np.sum(moved * units, axis=0), np.sqrt(np.sum(moved**2, axis=0))
-        if partial:
-            kept[number] = moved
-    scaled = compared.products / np.outer(norms, norms)
-    first = float(values[0]) if len(values) and values[0] > 0 else 1.0  # else there are no axes
-    summed = scaled @ weights / first
-    last = float(weights @ scaled @ weights) / first**2
-    stretch = float(weights.sum()) * np.sqrt(size) / np.sqrt(np.where(values > 0, values, 1.0))
-    names, active, widths = zip(*groups, strict=True)
-    return TableGroups(
-        names=names, active=np.array(active), widths=np.array(widths, dtype=np.int64), weights=weights,
-        eigenvalues=eigenvalues, coordinates=own, correlations=own / np.where(spread > 0, spread, 1.0),
-        products=np.block([[scaled, summed[:, None]], [summed[None, :], np.array([[last]])]]),
-        partial=kept * stretch if partial else None)

@@ -3,12 +3,9 @@
 from collections.abc import Sequence
 from typing import ClassVar, Literal
 
-import numpy as np
-
-from mlcli.base.types import AnyArray, Array
-from mlcli.methods.tables.blocks import ColumnGroup
-from mlcli.methods.tables.check import Norm
-from mlcli.methods.tables.combine import TableProducts, TablesMethod
+from mlcli.base.values.column_groups import ColumnGroup
+from mlcli.core.chain.tables import Norm
+from mlcli.methods.tables.combine import TablesMethod
 from mlcli.methods.trials import variant
 
 
@@ -50,9 +47,5 @@ class FAMD(TablesMethod):
 
     @property
     def norm(self) -> Norm:
-        """The norm that a kernel is divided by."""
+        """The norm that a kernel is divided by: none, as that of a column has no eigenvalue but zero and one."""
         return "none"
-
-    def weigh(self, compared: TableProducts, active: AnyArray) -> tuple[Array, Array]:
-        """Return norms and weights of one: the kernel of a column has no eigenvalue but zero and one."""
-        return np.ones(len(active)), active.astype(np.float64)

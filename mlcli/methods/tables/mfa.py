@@ -2,11 +2,8 @@
 
 from typing import ClassVar, Literal
 
-import numpy as np
-
-from mlcli.base.types import AnyArray, Array
-from mlcli.methods.tables.check import Norm
-from mlcli.methods.tables.combine import GroupedMethod, TableProducts
+from mlcli.core.chain.tables import Norm
+from mlcli.methods.tables.combine import GroupedMethod
 from mlcli.methods.trials import variant
 
 
@@ -53,8 +50,3 @@ class MFA(GroupedMethod):
     def norm(self) -> Norm:
         """The norm that a kernel is divided by."""
         return "eigenvalue"
-
-    def weigh(self, compared: TableProducts, active: AnyArray) -> tuple[Array, Array]:
-        """Return the first eigenvalues of the kernels, and weights of one."""
-        first = compared.eigenvalues
-        return np.where(first > 0, first, 1.0), active.astype(np.float64)

@@ -20,21 +20,21 @@ from mlcli.base.values.options import option
 from mlcli.base.values.signs import leading_signs
 from mlcli.certify.projection import projector_checks
 from mlcli.certify.subject import Subject
+from mlcli.core.chain.tables import Norm, TableProducts, compare_kernels, describe_groups, figures_of, unit_vectors
 from mlcli.core.eigen.eigensolve import NOTABLE
 from mlcli.core.eigen.options import Axes, first_columns
 from mlcli.core.eigen.solved import rounding_floor
 from mlcli.core.eigen.spectrum import Spectrum
-from mlcli.core.linalg import solve_cost, symmetric_eigen, symmetric_eigenvalues
+from mlcli.core.linalg import solve_cost, symmetric_eigen
 from mlcli.core.model import Model
 from mlcli.core.similarities.projector import NoProjection
 from mlcli.errors import ConfigError, DataError
-from mlcli.methods.tables.check import Norm, matrix_checks
-from mlcli.methods.tables.combine import GroupedMethod, TableProducts, describe_groups, figures_of, unit_vectors
+from mlcli.methods.tables.check import matrix_checks
+from mlcli.methods.tables.combine import GroupedMethod
 from mlcli.methods.trials import variant
 
 NOT_PLACED = NoProjection("this run was made of several matrices of dissimilarities, and a new point would need its "
                           "dissimilarities in each of them", "fit the matrices with the new points in them")
-ROUNDING = 1e-10  # of RV coefficients and of the weights' unit vector
 
 
 class STATIS(GroupedMethod):
@@ -128,24 +128,6 @@ class STATIS(GroupedMethod):
         else:
             yield from super().checks(subject)
 
-    def weigh(self, compared: TableProducts, active: AnyArray) -> tuple[Array, Array]:
-        """Return the norms of the kernels, and weights from the RV coefficients of the active ones."""
-        lengths = np.sqrt(np.diag(compared.products))
-        norms = lengths if self.normalization == "frobenius" else compared.eigenvalues
-        norms = np.where(norms > 0, norms, 1.0)
-        cosines = compared.cosines[np.ix_(active, active)]
-        first = symmetric_eigen(cosines)[1][:, :1]
-        first = (first * leading_signs(first))[:, 0]
-        if cosines.min() < -ROUNDING and first.min() < -ROUNDING:
-            one, other = sorted(np.unravel_index(int(cosines.argmin()), cosines.shape))
-            raise DataError("OPPOSED-TABLES", f"tables {one + 1} and {other + 1} are opposed: their RV coefficient is "
-                            f"{cosines[one, other]:.3g}, and no weights of one sign make a compromise of all tables",
-                            where="input.view", hint="leave one of the two out, or give dissimilarities that are "
-                            "Euclidean, whose RV coefficients are never negative")
-        weights = np.zeros(len(active))
-        weights[active] = np.abs(first)  # an eigenvector too where no coefficient is negative
-        return norms, weights / weights.sum()
-
 
 def matrices_of(data: ViewedDissimilarities) -> list[Array]:
     """Return all matrices (n x n), rows and columns in the order of the points (n).
@@ -175,8 +157,7 @@ def kernel_products(kernels: list[Array]) -> TableProducts:
         if not kernel.any():
             raise DataError("CONSTANT-GROUP", f"table {number} tells no two points apart", where="input.view",
                             hint="leave it out")
-    products = np.array([[np.sum(one * other) for other in kernels] for one in kernels])
-    return TableProducts(products, np.array([symmetric_eigenvalues(kernel)[0] for kernel in kernels]))
+    return compare_kernels(kernels)
 
 
 @frozen

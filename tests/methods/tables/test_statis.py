@@ -6,9 +6,9 @@ import pytest
 import mlcli
 from mlcli.base.types import Array
 from mlcli.base.values.inputs import TwoViews
+from mlcli.certify.tables import weights_error
+from mlcli.core.chain.tables import TableProducts
 from mlcli.errors import ConfigError, DataError
-from mlcli.methods.tables.check import weights_error
-from mlcli.methods.tables.combine import TableProducts
 from mlcli.methods.tables.statis import STATIS, products_of
 from tests.support import dissimilarities, distances, features, fit, matrices
 from tests.wording import Wording
