@@ -12,6 +12,7 @@ from mlcli.base.values.check import Check, count
 from mlcli.certify.subject import Plan
 from mlcli.core.check.kernels import of_function, of_other_distances, of_points
 from mlcli.core.check.metrics import FORMULAS, BoundedDistances, bounded_distances, squared
+from mlcli.core.kernels.sums import KernelSum
 from mlcli.core.metrics import RowMetric
 from mlcli.core.similarities.base import Similarity
 from mlcli.core.similarities.off_manifold import NEAREST, ManifoldScore
@@ -142,6 +143,13 @@ def lengths(metric: RowMetric, left: Array, right: Array) -> BoundedDistances:
 
     Those of correspondence analysis have none but the rows that represent others.
     """
+    if isinstance(metric, KernelSum):
+        source, first = of_function(metric, np.vstack([left, right])), len(left)
+        values, own = source.rows(np.arange(first))[:, first:], source.diagonal
+        squares = own[:first, None] + own[first:] - 2 * values
+        lost = source.noise * max(float(np.abs(own).max(initial=0.0)), float(np.abs(values).max(initial=0.0)))
+        found = np.sqrt(np.maximum(squares, 0.0))
+        return BoundedDistances(found, np.minimum(np.sqrt(8 * lost), 8 * lost / np.maximum(found, 1e-300)))
     if not metric.plain and (metric.name in FORMULAS or hasattr(metric, "definition")):
         return bounded_distances(metric, left, right)
     found = np.sqrt(squared(left, right)) if metric.plain else metric.lengths(

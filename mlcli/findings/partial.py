@@ -38,6 +38,10 @@ class PartialFinding(Finding["CsvColumns"]):
         """Return as many numbers as rows, groups and axes make."""
         from mlcli.methods.tables.combine import TablesMethod
 
+        chain = method.chain_of(table.kind)
+        if chain is not None and chain.kernel.name == "sum" and chain.coordinates.scale == "roots":
+            axes = chain.eigensolve.components
+            return table.rows * len(chain.kernel.groups_of(table.columns)) * (axes if isinstance(axes, int) else 0)
         if not isinstance(method, TablesMethod) or not method.places_partial:
             return 0
         return table.rows * len(method.groups_of(table.columns)) * method.axes.count

@@ -173,7 +173,9 @@ def squared_distances(rows: InputRows, folder: Path) -> SquaredDistances:
     """Return the squared dissimilarities that a run's method starts from; raises what `read_model` does."""
     table, method = rows.table, rows.config.method
     data = method.with_metric(table.data())
-    if isinstance(method, TablesMethod) and isinstance(data, Features):  # a fit finds the weights of the tables
+    chain, tables = method.chain_of(table.kind), isinstance(method, TablesMethod)
+    if isinstance(data, Features) and (tables or (chain is not None and chain.kernel.name == "sum")):
+        # a fit finds the weights of the tables
         metric = require_projector(read_model(folder).projector).similarity.comparison
         return replace(SquaredDistances.of(replace(data, metric=metric)),
                        words=f"distances in the weighted sum of the tables of {method.name}")

@@ -260,7 +260,7 @@ COMPUTED: Mapping[str, str] = {  # what comes before findings, in about the orde
     "whitening": "Centers the columns and turns them into uncorrelated ones of equal variance.",
     "residuals": "Finds the axes along which rows of counts or answers differ most, from standardized residuals.",
     "groups": "Compares the kernels of groups of columns, or of several tables, and finds the weight of each.",
-    "combine": "Adds up the kernels of several tables, and finds the axes of the sum.",
+    "combine": "Adds up the kernels of several tables; of a method, finds the axes of the sum.",
     "discriminants": "Finds the directions in which classes differ most, relative to their spread.",
     "styles": "Averages the rows of each style with each content, and finds the factors of these means.",
     "correlations": "Finds the pairs of directions of two views that are most correlated.",

@@ -64,6 +64,7 @@ KERNELS = Choices(KernelOptions, {
     "sigmoid": "mlcli.core.kernels.functions:Sigmoid",
     "laplacian": "mlcli.core.kernels.functions:LaplacianKernel",
     "cosine": "mlcli.core.kernels.functions:CosineKernel",
+    "sum": "mlcli.core.chain.sums:SumKernel",
     "given": "mlcli.core.chain.kernels:Given",
     "reconstruction": "mlcli.methods.local.lle:Reconstruction",
     "modified_reconstruction": "mlcli.methods.local.mlle:ModifiedReconstruction",

@@ -210,7 +210,7 @@ class Stages(Options):
     @property
     def unscaled(self) -> int:
         """The power of two up to which data is not scaled: for columns, squares are far from the range's end."""
-        return 100 if self.by_columns else 0
+        return 100 if self.by_columns else self.kernel.unscaled
 
     @property
     def scaleless(self) -> bool:

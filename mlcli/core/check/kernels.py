@@ -25,6 +25,7 @@ from mlcli.core.similarities.base import Similarity
 
 if TYPE_CHECKING:
     from mlcli.core.kernels.functions import Function, Gaussian, LaplacianKernel
+    from mlcli.core.kernels.sums import KernelSum
 
 NUMBER = 4e-9  # seconds for one number of one column, summed
 PROVABLE = 1e-9  # share of the longest path that each edge exceeds where the lengths of the fit are proven
@@ -101,11 +102,38 @@ def of_matrix(kernel: Array) -> Witness:
                    "rows of the kernel that was given", noise=EPS)
 
 
-def of_function(function: "Function", points: Array) -> Witness:
+def of_function(function: "Function | KernelSum", points: Array) -> Witness:
     """Return the witness of a kernel function over an (n, d) array of points, by its formula."""
+    if function.name == "sum":
+        return of_sum(function, points)
     return Witness(lambda chosen: kernel_values(function, points[chosen], points), kernel_diagonal(function, points),
                    NUMBER * points.size, f"rows of the {function.name} kernel by its formula",
                    noise=8 * getattr(function, "degree", 1) * EPS)
+
+
+def of_sum(function: "KernelSum", points: Array) -> Witness:
+    """Return the witness of a sum of kernels over an (n, d) array of points, by the formula of each."""
+    parts = [(float(weight), of_table(function, number, points))
+             for number, weight in enumerate(function.weights) if weight]
+    few = np.arange(min(len(points), SOME))
+    sizes = [abs(weight) * max(float(np.abs(part.rows(few)).max(initial=0.0)),
+                               float(np.abs(part.diagonal).max(initial=0.0))) for weight, part in parts]
+    whole = max(float(np.abs(sum(weight * part.rows(few) for weight, part in parts)).max(initial=0.0)), TINY)
+    noise = sum(size * part.noise for size, (_, part) in zip(sizes, parts, strict=True)) / whole
+    return Witness(lambda chosen: np.asarray(sum(weight * part.rows(chosen) for weight, part in parts)),
+                   np.asarray(sum(weight * part.diagonal for weight, part in parts)),
+                   sum(part.cost for _, part in parts), "rows of the sum of kernels, each by its formula", noise=noise)
+
+
+def of_table(function: "KernelSum", number: int, points: Array) -> Witness:
+    """Return the witness of the kernel of one table of a sum, over an (n, d) array of points."""
+    own = function.owners == number
+    rows, part = (points[:, own] - function.means[own]) / function.scales[own], function.functions[number]
+    metric: RowMetric | None = getattr(part, "metric", None)
+    if part.name == "gower":
+        none = Correction("none", 0.0)
+        return of_points(rows, none) if metric is None or metric.plain else of_metric(metric, rows, none)
+    return of_function(part, rows) if metric is None else of_radial(metric, part.rate, rows)
 
 
 def of_radial(metric: RowMetric, rate: float, points: Array) -> Witness:

@@ -263,6 +263,7 @@ class Radial:
         return np.exp(squares, out=squares)
 
 
+@stored("halved-squares")
 @frozen
 class HalvedSquares:
     """-d²/2 with the distance d of a metric, which centering turns into inner products."""

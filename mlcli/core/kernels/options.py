@@ -1,6 +1,6 @@
 """Bases of kernel options, and the protocol of kernel functions: values, or factors of blocks of points."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self
 
 import numpy as np
@@ -68,6 +68,18 @@ class KernelOptions(Options):
         """Return the kernel with the options that depend on data and neighbors; raises ConfigError for forbidden ones.
         """
         return self
+
+    @property
+    def unscaled(self) -> int:
+        """The power of two up to which data is used without a scaled copy."""
+        return 0
+
+    def refusals(self) -> Iterable[tuple[str, str, str]]:
+        """Return what does not fit within these options: the path of one below the kernel's, why, and what to do."""
+        return ()
+
+    def check(self, data: Any) -> None:
+        """Raise DataError for features outside of the domain of metrics that the kernel has itself."""
 
     def require_axes(self, eigensolve: Any, neighbors: Any, points: int) -> None:
         """Raise ConfigError where the numbers of axes and of neighbors do not fit; for kernels that have a limit."""

@@ -1,6 +1,5 @@
 """Similarities that are kernel values, of a kernel function or of distances."""
 
-
 import numpy as np
 
 from mlcli.base.frozen import frozen
@@ -12,6 +11,7 @@ from mlcli.base.values.scaling import Unit
 from mlcli.core.euclidean_distances import gower
 from mlcli.core.kernels.corrections import Correction
 from mlcli.core.kernels.functions import Function, Radial, fix_defaults
+from mlcli.core.kernels.sums import KernelSum
 from mlcli.core.metrics import EUCLIDEAN, RowMetric
 from mlcli.core.metrics.distances import squared
 from mlcli.core.similarities.base import Parts, Similarity
@@ -24,7 +24,7 @@ class KernelValues(Similarity):
     """Values of a kernel function between new and training points."""
 
     points: Array  # n x d, less the origin
-    function: Function | Radial
+    function: Function | Radial | KernelSum
     origin: Array  # d: the points' mean if a shift changes nothing, so that no digits are lost far from zero
 
     @classmethod
@@ -39,6 +39,11 @@ class KernelValues(Similarity):
     def rows(self, new: Array) -> Array:
         """Return k(x, xⱼ), an (m, n) array, for an (m, d) array of new points."""
         return self.function(new - self.origin, self.points)
+
+    @property
+    def comparison(self) -> RowMetric:
+        """The metric that compares new points: of a sum, the distance that its tables make together."""
+        return self.function if isinstance(self.function, KernelSum) else self.metric
 
     def diagonal(self, new: Array) -> Array | None:
         """Return k(x, x), an (m,) array, of an (m, d) array of new points; None for functions of indefinite kernels."""

@@ -23,8 +23,9 @@ Refusal = tuple[str, str, str]  # the option, why, and what to do
 
 def require_sense(chain: Any, kind: str) -> None:
     """Raise ConfigError where stages do not fit together, would be ignored, or do not fit this kind of input."""
+    own = ((f"kernel.{path}", why, remedy) for path, why, remedy in chain.kernel.refusals())
     for path, why, remedy in (*_of_input(chain, kind), *_of_graph(chain, kind == "graph"), *_of_distances(chain),
-                              *_of_centering(chain), *_of_coordinates(chain)):
+                              *_of_centering(chain), *_of_coordinates(chain), *own):
         raise ConfigError("CHAIN", f"this chain is not valid: {why}", where=f"method.{path}", hint=remedy)
 
 
@@ -41,7 +42,10 @@ def _of_input(chain: Any, kind: str) -> Iterator[Refusal]:
         yield ("kernel.name", f"{name} needs distances of all points or coordinates, and a graph is given",
                "use graph_laplacian or unfolding, or gower, gaussian or laplacian with paths")
     if not chain.metric.plain and chain.kernel.of_coordinates:
-        yield "metric", f"{name} is made of coordinates, not of distances", "leave metric out, or use gower or gaussian"
+        yield "metric", *(("each table of a sum has a metric of its own", "leave metric out, and give those of "
+                           "kernel.tables") if name == "sum" else
+                          (f"{name} is made of coordinates, not of distances",
+                           "leave metric out, or use gower or gaussian"))
 
 
 def _of_graph(chain: Any, given: bool) -> Iterator[Refusal]:
@@ -130,11 +134,17 @@ class Chain(Stages, Method):  # type: ignore[misc,override]  # what others decla
     writes the chain of a method out. Other chains are possible: a gaussian kernel of geodesic distances, principal
     components of rows that are not centered, the kernels of the textbook without centering.
 
+    The kernel `sum` adds kernels of several tables, which are groups of columns, each divided by its norm and times a
+    weight: `mfa` and `statis` are such chains, and so are sums of kernels of other distances.
+
     A stage that is null is left out. An invalid chain, or an option that it would ignore, is refused. By default it is
     classical multidimensional scaling. [Chains](../chains.md) has examples.
 
     New points: Their kernel values with the training points are centered as those of the training points were, and
     multiplied by the axes.
+
+    Files: With the kernel `sum`, `groups.csv`, `groups_axes.csv`, `groups_rv.csv` and `partial.csv` say of each table
+    what they say of a group of `mfa`.
 
     Source: Schölkopf, Smola and Müller, 1998; Ham, Lee, Mika and Schölkopf, "A kernel view of the dimensionality
     reduction of manifolds", 2004.
@@ -151,6 +161,9 @@ class Chain(Stages, Method):  # type: ignore[misc,override]  # what others decla
         variant("cosine", "shift", kernel={"name": "cosine"}, centering="none"),
         variant("singular", "shift", kernel={"name": "linear"}, centering="none"),
         variant("principal", kernel={"name": "linear"}, centering="columns", coordinates={"scale": "variance"}),
+        variant("sum", "rotation", "columns", kernel={"name": "sum", "tables": [
+            {"name": "first", "columns": ["x1", "x2"]},
+            {"name": "second", "columns": ["x3", "x4"], "kernel": {"name": "gaussian"}, "scale": "standard"}]}),
         variant("geodesic gaussian", graph=NINE, paths={}, kernel={"name": "gaussian"}),
         variant("reconstruction", "twins", graph=NINE, kernel={"name": "reconstruction"}),
         variant("graph laplacian", graph=NINE, kernel={"name": "graph_laplacian"}),
@@ -179,6 +192,7 @@ class Chain(Stages, Method):  # type: ignore[misc,override]  # what others decla
     def in_range(self, data: Input) -> Any:
         """Return the data like any method, with errors that name a chain's options."""
         with rename_errors(self.kernel):
+            self.kernel.check(data)
             return super().in_range(data)
 
     def fit_in_range(self, normalized: Any, steps: Sequence[Step], compute: Compute) -> Model:

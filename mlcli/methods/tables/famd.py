@@ -25,7 +25,7 @@ class FAMD(TablesMethod):
     category that no row of the fit has is refused.
 
     Not included: Tables that are read in blocks; models of missing cells: their rows are left out (`--set
-    prepare.missing=drop`), or `mean` fills them in a table of numbers alone; a sum of kernels as a stage of `chain`.
+    prepare.missing=drop`), or `mean` fills them in a table of numbers alone.
 
     Files: `spectrum.csv` holds the variances of the axes; each is the sum over the columns of their squared
     correlations, or correlation ratios, with the axis. `loadings.csv` holds the correlations of columns of numbers, and

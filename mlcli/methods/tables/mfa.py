@@ -27,7 +27,7 @@ class MFA(GroupedMethod):
     the same directions. A category that no row of the fit has is refused.
 
     Not included: Tables that are read in blocks; models of missing cells: their rows are left out (`--set
-    prepare.missing=drop`), or `mean` fills them in a table of numbers alone; a sum of kernels as a stage of `chain`.
+    prepare.missing=drop`), or `mean` fills them in a table of numbers alone.
 
     Files: `spectrum.csv` holds the variances of the axes; the first is at most the number of groups, and it is this
     number if all groups agree. `loadings.csv` holds the correlations of columns of numbers with the axes, and for each

@@ -60,7 +60,7 @@ class STATIS(GroupedMethod):
     the run ends with an error that names the two. New points cannot be placed.
 
     Not included: Tables that are read in blocks; models of missing cells: their rows are left out (`--set
-    prepare.missing=drop`), or `mean` fills them in a table of numbers alone; a sum of kernels as a stage of `chain`.
+    prepare.missing=drop`), or `mean` fills them in a table of numbers alone.
 
     Files: As in `mfa`. The weights are in `groups.csv`; the mean of the partial points with these weights is the row.
     Of dissimilarities there is no `loadings.csv`, and negative eigenvalues stay in `spectrum.csv` but give no axes.

@@ -166,3 +166,61 @@ def test_lies_about_matrices_are_seen(norm: str, lie: str) -> None:
 
 def stretch(model: Model) -> Model:
     return replace(model, embedding=model.embedding * [1.0, 1 + 1e-8])
+
+
+TABLES = [{"name": "first", "columns": ["x1:x3"], "scale": "standard"},
+          {"name": "second", "columns": ["x4"], "kernel": {"name": "gaussian"}},
+          {"name": "third", "columns": ["x5", "x6"], "kernel": {"name": "gower"}, "metric": "cityblock"},
+          {"name": "fourth", "columns": ["x7"], "weight": 0}]
+
+
+@cache
+def of_sum(weights: str) -> tuple[Any, Any, Model]:
+    data = features(POINTS)
+    method = METHODS["chain"](kernel={"name": "sum", "weights": weights, "tables": TABLES}).resolve(data)
+    return method, data, method.fit(data, Compute())
+
+
+def of_function(**changes: Callable[[Any], Any]) -> Callable[[Model], Model]:
+    """The model with another function of two rows, whose kernel is not that of the eigenproblem."""
+    def changed(model: Model) -> Model:
+        projector: Any = model.projector
+        function = projector.similarity.function
+        other = replace(function, **{name: change(getattr(function, name)) for name, change in changes.items()})
+        return replace(model, projector=replace(projector, similarity=replace(projector.similarity, function=other)))
+    return changed
+
+
+def another_rate(functions: tuple[Any, ...]) -> tuple[Any, ...]:
+    return (functions[0], functions[1].replace(rate=functions[1].rate * 1.001), *functions[2:])
+
+
+SUM_LIES: dict[str, tuple[Callable[[Model], Model], set[str]]] = {
+    "a weight of the kernel": (of_function(weights=heavier), {"weights", "stated weights"}),
+    "a scale": (of_function(scales=bumped), {"tables"}), "a rate": (of_function(functions=another_rate), {"tables"}),
+    "a column of another table": (of_function(owners=lambda owners: np.roll(owners, 1)), {"tables"}),
+    "a weight": (of_groups(weights=heavier), {"stated weights"}),
+    **{name: LIES[name] for name in ("a coordinate of a group", "a product of kernels")},
+    "a partial point": (of_groups(partial=bumped), {"partial points"})}
+
+
+@pytest.mark.parametrize("weights", ["given", "rv"])
+@pytest.mark.parametrize("lie", SUM_LIES)
+def test_lies_about_a_sum_of_kernels_are_seen(weights: str, lie: str) -> None:
+    change, seen = SUM_LIES[lie]
+    method, data, model = of_sum(weights)
+
+    def wrong(model: Model) -> set[str]:
+        return {check.name for check in checks_of(method, data, model) if check.verdict == "fail"}
+
+    assert not wrong(model)
+    assert seen <= wrong(change(model))
+
+
+@pytest.mark.parametrize("table", HOSTILE)
+def test_sums_of_kernels_of_hostile_tables_pass(table: str) -> None:
+    data = features(HOSTILE[table])
+    method = METHODS["chain"](kernel={"name": "sum", "tables": TABLES}).resolve(data)
+    model = method.fit(data, Compute())
+    assert np.isfinite(model.embedding).all()
+    assert [check for check in checks_of(method, data, model, full=True) if check.verdict in ("warn", "fail")] == []

@@ -86,6 +86,7 @@ def test_methods_that_are_no_chains_say_so() -> None:
     assert caught.value.code == "E-NO-CHAIN" and "isomap" in caught.value.hint
 
 
+TABLE: dict[str, Any] = {"name": "some", "columns": ["x1:x2"]}
 REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({"paths": {}}, "features", "paths"),
     ({"graph": GRAPH}, "features", "graph"),
@@ -109,6 +110,16 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({"kernel": {"name": "graph_laplacian"}, "graph": GRAPH, "coordinates": {"divisor": "n"}}, "features",
      "coordinates.divisor"),
     ({"landmarks": 20, "coordinates": {"scale": "unit"}}, "features", "coordinates.scale"),
+    ({"kernel": {"name": "sum"}}, "features", "kernel.tables"),
+    ({"kernel": {"name": "sum", "tables": [{**TABLE, "metric": "cityblock"}]}}, "features", "kernel.tables"),
+    ({"kernel": {"name": "sum", "tables": [{**TABLE, "weight": 0}]}}, "features", "kernel.tables"),
+    ({"kernel": {"name": "sum", "tables": [{**TABLE, "weight": 2}], "weights": "rv"}}, "features", "kernel.weights"),
+    ({"kernel": {"name": "sum", "normalization": "none", "tables": [TABLE, {
+        "name": "others", "columns": ["x3"], "scale": "standard"}]}}, "features", "kernel.normalization"),
+    ({"kernel": {"name": "sum", "tables": [TABLE]}, "metric": "cosine"}, "features", "metric"),
+    ({"kernel": {"name": "sum", "tables": [TABLE]}}, "dissimilarities", "kernel.name"),
+    ({"kernel": {"name": "sum", "tables": [TABLE]}, "centering": "columns"}, "features", "centering"),
+    ({"kernel": {"name": "sum", "tables": [TABLE]}, "landmarks": 20}, "features", "landmarks"),
 ]
 
 

@@ -1,15 +1,17 @@
 """Several tables at once: PCA and MCA are special cases, and what groups say about axes adds up."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import cdist
 
 from mlcli.base.types import Array
 from mlcli.base.values.inputs import Features
 from mlcli.findings.contributions import shares_of
 from mlcli.methods import METHODS, Model
-from tests.support import distances, features, fit, matrices
+from tests.support import dissimilarities, distances, features, fit, matrices
 
 RANDOM = np.random.default_rng(8)
 POINTS = RANDOM.standard_normal((40, 7)) @ RANDOM.standard_normal((7, 7))
@@ -32,6 +34,64 @@ def close(left: Array, right: Array) -> None:
 
 def several(method: str, data: Any = POINTS, **options: Any) -> Model:
     return fit(method, data, components=3, **{"groups": GROUPS, **options})
+
+
+def as_chain(data: Any, names: Sequence[str] = GROUPS, *, shares: Sequence[float] = (), **kernel: Any) -> Model:
+    """The chain of the sum of linear kernels of standardized columns, a table for each group."""
+    named = [text.split("=") for text in names]
+    tables = [{"name": name, "columns": columns.split(","), "scale": "standard"} for name, columns in named]
+    for table, weight in zip(tables, shares, strict=False):
+        table["weight"] = weight  # type: ignore[assignment]
+    return fit("chain", data, components=3, coordinates={"divisor": "n"}, kernel={
+        "name": "sum", "tables": tables, **kernel})
+
+
+@pytest.mark.parametrize(("method", "stages"), [
+    ("mfa", {}), ("mfa", {"normalization": "eigenvalue", "weights": "given"}),
+    ("statis", {"normalization": "frobenius", "weights": "rv"})])
+def test_a_chain_that_says_the_stages_of_a_method_is_the_method(method: str, stages: dict[str, Any]) -> None:
+    found, expected = as_chain(POINTS, **stages), several(method)
+    close(found.embedding, expected.embedding)
+    close(found.spectrum.eigenvalues[:7], expected.spectrum.eigenvalues)
+    close(found.project(POINTS[:9] ** 2), expected.project(POINTS[:9] ** 2))
+    for name in ("weights", "eigenvalues", "products", "coordinates", "correlations", "partial"):
+        close(getattr(found.groups, name), getattr(expected.groups, name))
+
+
+@pytest.mark.parametrize(("method", "stages"), [("mfa", {}), ("statis", {
+    "normalization": "frobenius", "weights": "rv"})])
+def test_a_table_of_weight_zero_is_a_supplementary_group(method: str, stages: dict[str, Any]) -> None:
+    found, expected = as_chain(POINTS, shares=[1, 1, 0], **stages), several(method, supplementary=["third"])
+    close(found.embedding, expected.embedding)
+    assert found.groups.active.tolist() == expected.groups.active.tolist()
+    close(found.groups.partial, expected.groups.partial)
+
+
+def test_a_sum_of_one_kernel_is_kernel_pca_with_it_up_to_its_norm() -> None:
+    """And a sum that is not divided by norms adds variances: PCA of the tables side by side."""
+    one = {"name": "gaussian", "rate": 0.01}
+    alone = fit("kpca", POINTS, components=3, kernel=one)
+    found = fit("chain", POINTS, components=3, kernel={
+        "name": "sum", "tables": [{"name": "all", "columns": ["x1:x7"], "kernel": one}]})
+    close(found.embedding, alone.embedding * np.sqrt(len(POINTS) / alone.spectrum.eigenvalues[0]))
+    tables = [{"name": "first", "columns": ["x1:x3"]}, {"name": "second", "columns": ["x4:x7"]}]
+    whole = fit("chain", POINTS * 1e5, components=3, kernel={"name": "sum", "normalization": "none", "tables": tables})
+    close(whole.embedding / 1e5, pca(POINTS).embedding)
+
+
+def test_distances_of_a_sum_are_those_of_its_tables() -> None:
+    """Classical scaling of √Σ w d² / s for the distances d of each table, which have metrics of their own."""
+    counts = np.abs(POINTS)
+    tables = [{"name": "counts", "columns": ["x1:x4"], "metric": "braycurtis", "kernel": {"name": "gower"}},
+              {"name": "rest", "columns": ["x5:x7"], "metric": "cityblock", "kernel": {"name": "gower"}, "weight": 0.5}]
+    found = fit("chain", counts, components=3, kernel={"name": "sum", "tables": tables})
+    squares = [cdist(counts[:, :4], counts[:, :4], "braycurtis") ** 2,
+               cdist(counts[:, 4:], counts[:, 4:], "cityblock") ** 2]
+    norms = [fit("mds", dissimilarities(np.sqrt(one)), components=1).spectrum.eigenvalues[0] / len(counts)
+             for one in squares]
+    close(np.array(norms), found.groups.eigenvalues)
+    summed = np.sqrt(squares[0] / norms[0] + 0.5 * squares[1] / norms[1])
+    close(found.embedding, fit("mds", dissimilarities(summed), components=3).embedding)
 
 
 def test_mfa_of_one_group_is_pca_over_the_root_of_its_first_eigenvalue() -> None:
