@@ -151,7 +151,7 @@ def _of_features(features: TableFacts | None, config: RunConfig, table: Table) -
         yield Finding("C-MISSING", "error" if config.prepare.missing == "error" else "warning",
                       f"{counted(missing.cells, 'cell')} without a finite number, in {counted(missing.rows, 'row')}, "
                       f"most in {shown(missing.worst[0][0])}",
-                      "give {prepare.missing=drop} or mean; or model, with ppca, fa or lgssm")
+                      "give {prepare.missing=drop} or mean; or model, with ppca, fa, lgssm, mfa, famd or statis")
     if look_like_dissimilarities(table.values):
         yield Finding("C-DISSIMILARITIES", "warning", "these look like dissimilarities: as many rows as columns, "
                       "symmetric, nowhere negative, zero on the diagonal", "give {input.kind=dissimilarities}")

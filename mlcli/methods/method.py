@@ -223,7 +223,7 @@ class Method(Options):
                               hint="choose another method, or give the data in another form")
         if missing == "model" and not self.missing:
             raise ConfigError("NO-MODEL", f"{self.name} has no model of missing cells", where="prepare.missing",
-                              hint="ppca, fa and lgssm have one; or choose error, drop or mean")
+                              hint="ppca, fa, lgssm, mfa, famd and statis have one; or choose error, drop or mean")
 
     def require(self, data: Input) -> None:
         """Raise ConfigError where the data lacks something that the method needs, or has a view that it cannot use."""

@@ -87,7 +87,7 @@ TAGS: Mapping[str, tuple[str, ...]] = {  # by the module below mlcli
     "methods.processes.new_points": ("latent-points", "view-process", "shared-latent-points", "latent-sequence",
                                      "back-constraint", "gaussian-process-decoder"),
     "methods.processes.process": ("rbf", "linear-term", "bias-term", "covariance", "gaussian-process"),
-    "methods.tables.blocks": ("blocks", "of-tables"),
+    "methods.tables.blocks": ("blocks", "cell-completion", "of-tables"),
     "methods.views.bilinear": ("style-projector",),
     "methods.views.ib": ("soft-assignments",),
     "rundir.onto": ("map-rows",),

@@ -341,20 +341,26 @@ class MCA(Estimator):
 
 class MFA(Estimator):
     def __init__(self, *, categories: Sequence[str] = (), components: Literal['auto'] | int | None = None,
-                 groups: Sequence[str] = (), supplementary: Sequence[str] = (), center: Sequence[str] = (),
-                 seed: int = 0, threads: Literal['auto'] | int = 'auto', portable: bool = False,
+                 iterate_limit: int = 10000, iterate_tolerance: float = 1e-09, groups: Sequence[str] = (),
+                 supplementary: Sequence[str] = (), center: Sequence[str] = (),
+                 missing: Literal['error', 'drop', 'mean', 'model'] = 'error', seed: int = 0,
+                 threads: Literal['auto'] | int = 'auto', portable: bool = False,
                  memory_limit: int | str = 'auto') -> None: ...
 
 class FAMD(Estimator):
     def __init__(self, *, categories: Sequence[str] = (), components: Literal['auto'] | int | None = None,
-                 seed: int = 0, threads: Literal['auto'] | int = 'auto', portable: bool = False,
+                 iterate_limit: int = 10000, iterate_tolerance: float = 1e-09,
+                 missing: Literal['error', 'drop', 'mean', 'model'] = 'error', seed: int = 0,
+                 threads: Literal['auto'] | int = 'auto', portable: bool = False,
                  memory_limit: int | str = 'auto') -> None: ...
 
 class STATIS(Estimator):
     def __init__(self, *, categories: Sequence[str] = (), components: Literal['auto'] | int | None = None,
-                 groups: Sequence[str] = (), supplementary: Sequence[str] = (), center: Sequence[str] = (),
+                 iterate_limit: int = 10000, iterate_tolerance: float = 1e-09, groups: Sequence[str] = (),
+                 supplementary: Sequence[str] = (), center: Sequence[str] = (),
                  normalization: Literal['frobenius', 'eigenvalue'] = 'frobenius',
-                 kind: Literal['features', 'dissimilarities'] = 'features', seed: int = 0,
+                 kind: Literal['features', 'dissimilarities'] = 'features',
+                 missing: Literal['error', 'drop', 'mean', 'model'] = 'error', seed: int = 0,
                  threads: Literal['auto'] | int = 'auto', portable: bool = False,
                  memory_limit: int | str = 'auto') -> None: ...
 

@@ -47,16 +47,18 @@ class Answers(Metric):
     def fitted(self, points: Array, categories: Mapping[int, Sequence[str]] = NO_CATEGORIES) -> "Indicators":
         """Return the comparison with the answers that occur in the training points (n x d), and their masses.
 
-        A column with the same answer in all rows is left out.
+        A column with the same answer in all rows is left out. Masses are shares of the rows that have an answer.
         """
-        found = [(place, *np.unique(column, return_counts=True)) for place, column in enumerate(points.T)]
+        found = [(place, *np.unique(column[~np.isnan(column)], return_counts=True))
+                 for place, column in enumerate(points.T)]
         kept = [(place, levels, counts) for place, levels, counts in found if len(levels) > 1]
         texts = [level_text(level, categories.get(place)) for place, levels, _ in kept for level in levels.tolist()]
         sizes = np.concatenate([np.zeros(0), *(counts for _, _, counts in kept)])
+        wholes = np.concatenate([np.zeros(0), *(np.full(len(counts), counts.sum()) for _, _, counts in kept)])
         return Indicators(questions=np.array([place for place, _, _ in kept], dtype=np.int64),
                           counts=np.array([len(levels) for _, levels, _ in kept], dtype=np.int64),
                           levels=np.concatenate([np.zeros(0), *(levels for _, levels, _ in kept)]),
-                          roots=np.sqrt(sizes / max(len(points) * len(kept), 1)), texts=tuple(texts))
+                          roots=np.sqrt(sizes / (wholes * len(kept))), texts=tuple(texts))
 
 
 class FittedChiSquare(RowMetric):
@@ -106,9 +108,9 @@ class Indicators(FittedChiSquare):
     closed: ClassVar[bool] = True
 
     def check(self, points: Array, ids: Sequence[str], columns: Sequence[str]) -> None:
-        """Refuse answers (n x d) that no training row has; raises DataError."""
+        """Refuse answers (n x d) that no training row has, unless they are missing; raises DataError."""
         for question, start, levels in self._questions():
-            unknown = np.flatnonzero(~np.isin(points[:, question], levels))
+            unknown = np.flatnonzero(~(np.isin(points[:, question], levels) | np.isnan(points[:, question])))
             if len(unknown):
                 row, known = int(unknown[0]), self.texts[start:start + len(levels)]
                 answer = level_text(float(points[row, question]), None)

@@ -16,7 +16,7 @@ from mlcli.data.table.cells import refuse_nonfinite
 from mlcli.data.table.table import Table
 from mlcli.errors import DataError
 
-REMEDY = "correct them, or give {prepare.missing=drop} or mean; or model, with ppca, fa or lgssm"
+REMEDY = "correct them, or give {prepare.missing=drop} or mean; or model, with ppca, fa, lgssm, mfa, famd or statis"
 NEW = "correct them, or place them by a run that was made with {prepare.missing=drop}, mean or model"
 NO_FILL = np.zeros(0)
 

@@ -149,7 +149,7 @@ class Prepare(Options):
     divisor: Literal["n", "n-1"] = option("n", "The divisor of the standard deviation.")
     missing: Literal["error", "drop", "mean", "model"] = option(
         "error", "What to do with missing and infinite cells: stop (error), drop their rows, fill in the mean of the "
-        "column, or let the method model them (ppca, fa, lgssm; gplvm for new rows only).")
+        "column, or let the method model them (ppca, fa, lgssm, mfa, famd, statis; gplvm for new rows only).")
     unmatched: Literal["error", "drop"] = option(
         "error", "What to do with rows that not all views have: stop (error), or leave them out (drop).")
 

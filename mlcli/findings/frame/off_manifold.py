@@ -16,7 +16,7 @@ from mlcli.base.rows.scratch import take_rows
 from mlcli.base.rows.source import rows_of
 from mlcli.base.stages.stage import no_listeners
 from mlcli.base.types import Array, Indices
-from mlcli.base.values.scaling import Unit
+from mlcli.base.values.scaling import Unit, all_finite
 from mlcli.core.model import Model
 from mlcli.core.similarities.off_manifold import (
     LEAST,
@@ -131,9 +131,14 @@ def sample_rows(result: Result) -> Indices | None:
     held = rows_of(table.values)
     if held is not None:
         return held.some(most)
-    if table.rows <= most:
-        return np.arange(table.rows)
-    return np.sort(result.config.compute.generator().choice(table.rows, most, replace=False))
+    there = np.arange(table.rows)
+    if projector.decoder is None and not all_finite(table.values):  # which would give missing cells
+        there = np.flatnonzero(np.isfinite(table.values).all(axis=1))
+    if len(there) < LEAST:
+        return None
+    if len(there) <= most:
+        return there
+    return np.sort(result.config.compute.generator().choice(there, most, replace=False))
 
 
 def score_step(method: Method, model: Model, table: Table, places: Indices, *,

@@ -15,17 +15,18 @@ from pydantic import Strict
 from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import note
 from mlcli.base.stored import stored
-from mlcli.base.types import Array, Indices
+from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.check import EPS
 from mlcli.base.values.column_groups import ColumnGroup, groups_of, require_groups
 from mlcli.base.values.inputs import Features, TextColumns
 from mlcli.base.values.metric import RowMetric
 from mlcli.base.values.naming import listed
+from mlcli.base.values.scaling import all_finite
 from mlcli.core.metrics import EUCLIDEAN
 from mlcli.core.metrics.base import Metric
 from mlcli.core.metrics.profiles import Answers, Indicators
 from mlcli.core.similarities.base import Similarity
-from mlcli.errors import ConfigError, DataError
+from mlcli.errors import ConfigError, DataError, NumericalError
 
 Names = Annotated[tuple[str, ...], Strict(False)]
 LEAST = 4 * EPS  # deviation, relative to the largest number, up to which a column varies by rounding only
@@ -66,6 +67,36 @@ def column_groups(texts: Sequence[str], supplementary: Sequence[str], columns: S
     return found
 
 
+@stored("cell-completion", loadings="ca", shares="a")
+@frozen
+class Completion:
+    """Missing cells by the axes of a fit: z = B D F, with scores F of the completed row itself (Josse, Husson, 2012).
+
+    A represented row has the scores F = V'(f z) on directions V = f B of columns times factors f. With z_m = B_m D F in
+    the missing cells, F solves (I - V_m'V_m D) F = V_o'(f z)_o: no iteration is needed.
+    """
+
+    loadings: Array  # c x a, B: regressions of represented columns without factors on the scores
+    shares: Array  # a, D: (λ - σ²) / λ of each axis, of variance λ, with the noise σ²
+
+    def __call__(self, rows: Array, factors: Array) -> Array:
+        """Return represented rows without factors (n x c; NaN where missing) completed; `factors` are of columns (c).
+        """
+        gaps = np.isnan(rows)
+        found, directions, roots = rows.copy(), self.loadings * factors[:, None], np.sqrt(self.shares)
+        kinds, places = np.unique(np.packbits(gaps, axis=1), axis=0, return_inverse=True)
+        order = np.argsort(places.ravel(), kind="stable")
+        for chosen in np.split(order, np.cumsum(np.bincount(places.ravel(), minlength=len(kinds)))[:-1]):
+            gone = gaps[chosen[0]]
+            if not gone.any():
+                continue
+            missing, known = directions[gone] * roots, directions[~gone] * roots
+            system = np.eye(len(roots)) - missing.T @ missing
+            solved = np.linalg.solve(system, known.T @ (rows[np.ix_(chosen, ~gone)] * factors[~gone]).T)
+            found[np.ix_(chosen, gone)] = (self.loadings[gone] * roots @ solved).T
+        return found
+
+
 @stored("blocks", within={"numbers": "d", "questions": "d", "groups": "g"}, positive=("scales",), numbers="u",
         exponents="u", means="u", scales="u", questions="q", groups="c", factors="g")
 @frozen
@@ -80,6 +111,7 @@ class Blocks(RowMetric):
     answers: Indicators  # among the columns of categories
     groups: Indices  # of each represented column: those of numbers, then the categories
     factors: Array  # of the groups; zero for a supplementary one
+    completion: Completion | None = None  # of missing cells, of a fit that had some
     name: ClassVar[str] = "tables"
     scalable: ClassVar[bool] = False
     embeds: ClassVar[bool] = True
@@ -94,10 +126,40 @@ class Blocks(RowMetric):
         return self.unweighted(points) * self.factors[self.groups]
 
     def unweighted(self, points: Array) -> Array:
-        """Return represented rows (n x c) of points (n x d) without the factors of the groups."""
+        """Return represented rows (n x c) of points (n x d) without the factors of the groups.
+
+        Missing cells are completed by the axes of the fit, or NaN before it.
+        """
         numbers = (np.ldexp(points[:, self.numbers], -self.exponents) - self.means) / self.scales
-        levels = self.answers.represent(points[:, self.questions]) - self.answers.roots
-        return np.hstack([numbers, levels * np.sqrt(len(self.questions))])
+        answers = points[:, self.questions]
+        levels = (self.answers.represent(answers) - self.answers.roots) * np.sqrt(len(self.questions))
+        if np.isnan(answers).any():
+            levels[np.repeat(np.isnan(answers), self.answers.counts, axis=1)] = np.nan
+        found = np.hstack([numbers, levels])
+        if self.completion is None or all_finite(found):
+            return found
+        return self.completion(found, self.factors[self.groups])
+
+    def cells(self, rows: Array) -> Array:
+        """Return represented rows without factors (n x c) as numbers in the columns' units, and shares of categories.
+        """
+        count, roots = len(self.numbers), np.sqrt(self.masses)
+        return np.hstack([rows[:, :count] * self.scales + self.means, (rows[:, count:] + roots) * roots])
+
+    def refitted(self, cells: Array, standardized: AnyArray) -> Self:
+        """Return the blocks with the means, deviations and shares of completed cells (n x c).
+
+        Only columns of numbers that are `standardized` (u) are divided by deviations. Raises NumericalError for a
+        category that has no share.
+        """
+        count = len(self.numbers)
+        numbers, shares = cells[:, :count], cells[:, count:].mean(axis=0)
+        if shares.min(initial=1.0) <= 0:
+            raise NumericalError("SHARES", "estimates of missing categories leave one without rows",
+                                 where="method.axes.components", hint="ask for fewer axes, or merge rare categories")
+        return replace(self, means=numbers.mean(axis=0),
+                       scales=np.where(standardized, numbers.std(axis=0), self.scales),
+                       answers=replace(self.answers, roots=np.sqrt(shares / max(len(self.questions), 1))))
 
     def compare(self, left: Array, right: Array) -> Array:
         """Return distances (m x n) of represented rows (m x c, n x c)."""
@@ -133,9 +195,12 @@ def blocks_of(data: Features, groups: Sequence[ColumnGroup], named: set[int], ce
                         where="input", hint="leave it out with {input.columns}")
     others = np.array(sorted(owner.keys() - {*questions.tolist()}), dtype=np.int64)
     points = data.values[:, others]
-    exponents = np.frexp(np.abs(points).max(axis=0, initial=0.0))[1].astype(np.int64)
+    exponents = np.frexp(np.fmax.reduce(np.abs(points), axis=0, initial=0.0))[1].astype(np.int64)
     points = np.ldexp(points, -exponents)
-    means, deviations = points.mean(axis=0), points.std(axis=0)
+    if all_finite(points):
+        means, deviations = points.mean(axis=0), points.std(axis=0)
+    else:  # of the cells that are there; a fit finds those of completed columns
+        means, deviations = np.nanmean(points, axis=0), np.nanstd(points, axis=0)
     varies = deviations > LEAST
     owners = np.array([owner[place] for place in others.tolist()], dtype=np.int64)
     scales = np.array(deviations)

@@ -14,13 +14,15 @@ from mlcli.base.frozen import frozen
 from mlcli.base.machine.rates import product_rate
 from mlcli.base.stages.composition import Composition, FitStage
 from mlcli.base.stages.stage import computed, note, stage
-from mlcli.base.stages.steps import Step
+from mlcli.base.stages.steps import Step, repeated
+from mlcli.base.stored import result
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.check import EPS, Check
 from mlcli.base.values.column_groups import ColumnGroup, named_columns
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features, Given, Input
 from mlcli.base.values.options import option
+from mlcli.base.values.scaling import all_finite
 from mlcli.base.values.signs import leading_signs
 from mlcli.certify.contributions import WeightedRows
 from mlcli.certify.subject import Subject
@@ -36,13 +38,16 @@ from mlcli.core.chain.tables import (
 )
 from mlcli.core.eigen.options import Axes, first_columns
 from mlcli.core.eigen.spectrum import Spectrum
+from mlcli.core.iterate import Iterate
 from mlcli.core.linalg import singular, singular_step, symmetric_eigenvalues
 from mlcli.core.model import Loadings, Model, Powers
 from mlcli.core.similarities.projector import Projector
 from mlcli.core.whitening import SLACK
+from mlcli.errors import ConfigError
 from mlcli.methods.method import Method
 from mlcli.methods.tables.blocks import (
     Blocks,
+    Completion,
     Names,
     OfTables,
     TableMetric,
@@ -54,12 +59,19 @@ from mlcli.methods.tables.blocks import (
 )
 from mlcli.methods.tables.check import table_checks, weighted_columns
 
+AGREE = 1.0  # tolerances of missing cells, up to which the certificate finds the equations of their fit
+USUAL = 60  # iterations of missing cells
 COPIES = 6.0  # arrays of the size of the represented rows in memory at once
 
 
 @stage("groups")
 def table_products(rows: Array, places: Sequence[Indices]) -> TableProducts:
     """Compare the kernels of groups of columns of represented rows (n x c); `places` are the columns of each group."""
+    return products_of_columns(rows, places)
+
+
+def products_of_columns(rows: Array, places: Sequence[Indices]) -> TableProducts:
+    """Return the traces of products of groups' kernels, and their first eigenvalues, of represented rows (n x c)."""
     products, eigenvalues = np.zeros((len(places), len(places))), np.zeros(len(places))
     if not rows.shape[1]:
         return TableProducts(products, eigenvalues)
@@ -86,11 +98,35 @@ class CombinedAxes:
 @stage("combine")
 def combined_axes(rows: Array) -> CombinedAxes:
     """Return the axes of represented rows (n x c) of mean zero, by their singular values."""
-    scaled = rows / np.sqrt(max(len(rows), 1))
     computed("combined rows", rows)
+    return axes_of_rows(rows)
+
+
+def axes_of_rows(rows: Array) -> CombinedAxes:
+    """Return the axes of represented rows (n x c) of mean zero: squared singular values, and directions."""
+    scaled = rows / np.sqrt(max(len(rows), 1))
     _, sizes, right = singular(scaled)
     kept = sizes > SLACK * EPS * max(rows.shape) * sizes.max(initial=0.0)
     return CombinedAxes(sizes[kept] ** 2, right[kept].T, float(np.sum(scaled**2)))
+
+
+@result("completed-cells")
+@frozen
+class CompletedCells:
+    """Cells of represented columns (n x c), estimates where they were missing."""
+
+    cells: Array  # numbers in the columns' units, and shares of categories
+    objective: float  # mean square of what the axes leave of the cells that are there, times factors
+
+
+def noise_variance(eigenvalues: Array, count: int, rows: int, columns: int) -> float:
+    """Return the variance of a column that `count` axes leave to noise, at most the next eigenvalue (r; descending).
+
+    `columns` is the rank of the columns. Source: Josse and Husson, 2012; as in missMDA 1.19.
+    """
+    freedom = (rows - 1 - count) * (columns - count)
+    left = rows * columns / min(columns, rows - 1) * float(eigenvalues[count:].sum()) / max(freedom, 1)
+    return min(left, float(eigenvalues[count]) if len(eigenvalues) > count else 0.0)
 
 
 class TablesMethod(Method):
@@ -105,11 +141,14 @@ class TablesMethod(Method):
     loads: ClassVar = "levels"
     unit_free: ClassVar = True
     can_resample: ClassVar = False
+    missing: ClassVar[bool] = True
+    later: ClassVar[tuple[str, ...]] = ("iterate",)
     averaged: ClassVar[bool] = False  # whether weights are those of the RV coefficients
     places_partial: ClassVar[bool] = True  # whether rows are placed by each table alone as well
     categories: Names = option((), "Columns of numbers that are categories, as columns of text are: names, or ranges "
                                "first:last (empty: none).")
     axes: Axes = Axes()
+    iterate: Iterate = Iterate()
 
     @property
     def distance(self) -> TableMetric:
@@ -179,12 +218,23 @@ class TablesMethod(Method):
         held = {place for group in self.groups_of(data.columns) for place in group.columns}
         named = held & {*data.categories, *self.named_categories(data.columns)}
         levels = sum(len(data.categories[place]) if place in data.categories else len(np.unique(
-            data.values[:, place])) for place in named)
+            data.values[~np.isnan(data.values[:, place]), place])) for place in named)
         return len(held) - len(named) + levels, len(named)
 
     def eigenvalues(self, data: Input) -> int:
         """Return the number of axes."""
         return self.limit(data)
+
+    def resolved_stages(self, data: Input) -> dict[str, Any]:
+        """Raise ConfigError for options of the iteration without missing cells, and for axes that leave no noise."""
+        if not isinstance(data, Features) or all_finite(data.values):
+            return self.refuse_unused("no cell is missing", "iterate")
+        count, most = self.axes.components, self.limit(data)
+        if isinstance(count, int) and count >= most:
+            raise ConfigError("GAPS", f"{count} of {most} axes leave no noise, which estimates of missing cells need",
+                              where="method.axes.components", hint=f"ask for at most {most - 1}, or give "
+                              "{prepare.missing=drop}")
+        return {}
 
     def composition(self, data: Any, compute: Compute, share: float | None = None) -> Composition[Model]:
         """Return the stages: kernels compared, and their sum."""
@@ -194,14 +244,15 @@ class TablesMethod(Method):
         """Return the standardized columns of numbers and categories, with the factors of their groups."""
         data, groups = subject.data, self.groups_of(subject.data.columns)
         return weighted_columns(data, subject.model, groups, self.named_categories(data.columns),
-                                unscaled=self.unscaled_groups, norm=self.norm)
+                                unscaled=self.unscaled_groups, norm=self.norm, tolerance=AGREE * self.iterate.tolerance)
 
     def checks(self, subject: Subject) -> Iterator[Check]:
         """Check axes, weights and what each group says against the groups' kernels, computed from the table."""
         yield from super().checks(subject)
         data, model = subject.data, subject.model
         yield from table_checks(data, model, self.groups_of(data.columns), self.named_categories(data.columns),
-                                unscaled=self.unscaled_groups, norm=self.norm, averaged=self.averaged)
+                                unscaled=self.unscaled_groups, norm=self.norm, averaged=self.averaged,
+                                tolerance=AGREE * self.iterate.tolerance)
 
 
 class GroupedMethod(TablesMethod):
@@ -245,9 +296,82 @@ class TablesComposition(Composition[Model]):
         return found
 
     @FitStage
+    def completed(self) -> tuple[Blocks, Array, dict[str, Any]]:
+        """The rows Z of all columns, without factors; missing cells at the fixed point of the axes that are kept."""
+        if all_finite(self.data.values):
+            return self.blocks, self.blocks.unweighted(self.data.values), {}
+        return self.complete()
+
+    @completed.cost
+    def _(self) -> list[Step]:
+        if all_finite(self.data.values):
+            return []
+        rows, (columns, _) = len(self.data.values), self.method.widths(self.data)
+        each = singular_step("combine", (rows, columns), self.compute.thread_count(), copies=COPIES)
+        return [repeated("iterate", "missing cells by the axes", 2 * each.seconds, 2 * each.memory,
+                         usual=USUAL, most=self.method.iterate.limit)]
+
+    @property
+    def standardized(self) -> AnyArray:
+        """Which columns of numbers are divided by their deviations."""
+        groups = self.method.groups_of(self.data.columns)
+        kept = [number for number, group in enumerate(groups) if group.name in self.method.unscaled_groups]
+        return ~np.isin(self.blocks.groups[:len(self.blocks.numbers)], kept)
+
+    def analyze(self, cells: Array) -> tuple[Blocks, Array, CombinedAxes]:
+        """Return the blocks of completed cells (n x c), with factors; their rows without these; and the axes."""
+        blocks = self.blocks.refitted(cells, self.standardized)
+        count, roots = len(blocks.numbers), np.sqrt(blocks.masses)
+        plain = np.hstack([(cells[:, :count] - blocks.means) / blocks.scales, cells[:, count:] / roots - roots])
+        compared = products_of_columns(plain, places_of(blocks))
+        norms, weights = self.method.weigh(compared, self.blocks.factors > 0)
+        blocks = blocks.with_factors(np.sqrt(weights / norms))
+        return blocks, plain, axes_of_rows(plain * blocks.factors[blocks.groups])
+
+    def completion(self, blocks: Blocks, plain: Array, found: CombinedAxes) -> tuple[Completion, float]:
+        """Return how the axes complete rows, and the noise variance, of completed rows without factors (n x c)."""
+        count = self.method.axes.available_count(len(found.eigenvalues))
+        kept = first_columns(found.directions, count)
+        factors, size = blocks.factors[blocks.groups], max(len(plain), 1)
+        values = np.pad(found.eigenvalues, (0, max(count - len(found.eigenvalues), 0)))[:count]
+        positive = np.where(values > 0, values, 1.0)
+        owners = np.repeat(np.arange(len(blocks.questions)), blocks.answers.counts)
+        asked = np.unique(owners[factors[len(blocks.numbers):] > 0])  # whose categories add up to one
+        noise = noise_variance(found.eigenvalues, count, size, int(np.sum(factors > 0)) - len(asked))
+        loadings = plain.T @ ((plain * factors) @ kept) / (size * positive)
+        return Completion(loadings, np.maximum(values - noise, 0.0) / positive), noise
+
+    def complete(self) -> tuple[Blocks, Array, dict[str, Any]]:
+        """Iterate between the axes of completed rows, and missing cells by these axes, to the fixed point."""
+        given = self.blocks.unweighted(self.data.values)
+        there = ~np.isnan(given)
+
+        def step(state: CompletedCells) -> CompletedCells:
+            blocks, plain, found = self.analyze(state.cells)
+            factors = blocks.factors[blocks.groups]
+            completion, _ = self.completion(blocks, plain, found)
+            completed = completion(np.where(there, plain, np.nan), factors)
+            fitted = (completed * factors) @ (completion.loadings * factors[:, None]) * completion.shares
+            left = np.where(there, completed - fitted @ completion.loadings.T, 0.0) * factors
+            return CompletedCells(np.where(there, state.cells, blocks.cells(completed)),
+                                  float(np.sum(left**2)) / max(len(plain), 1))
+
+        def change(before: CompletedCells, after: CompletedCells) -> float:
+            scales = np.concatenate([self.blocks.scales, np.sqrt(self.blocks.masses)])
+            return float((np.abs(after.cells - before.cells) / scales).max(initial=0.0))
+
+        start = self.blocks.cells(np.where(there, given, 0.0))
+        ended = self.method.iterate(step, CompletedCells(start, 0.0), change)
+        blocks, plain, found = self.analyze(ended.state.cells)
+        noise = self.completion(blocks, plain, found)[1]
+        return blocks.with_factors(self.blocks.factors), plain, {
+            **ended.facts, "missing_cells": int(np.isnan(self.data.values[:, held_columns(self.blocks)]).sum()),
+            "noise_variance": noise}
+
+    @FitStage
     def compared(self) -> TableProducts:
         """The traces of K_g K_h, and the first eigenvalue of each K_g."""
-        return table_products(self.blocks.unweighted(self.data.values), places_of(self.blocks))
+        return table_products(self.completed[1], places_of(self.blocks))
 
     @compared.cost
     def _(self) -> list[Step]:
@@ -261,7 +385,7 @@ class TablesComposition(Composition[Model]):
     def weighted(self) -> tuple[Array, Array, Blocks]:
         """The norms s and weights w, and with them the represented rows √(w / s) Z."""
         norms, weights = self.method.weigh(self.compared, self.blocks.factors > 0)
-        return norms, weights, self.blocks.with_factors(np.sqrt(weights / norms))
+        return norms, weights, self.completed[0].with_factors(np.sqrt(weights / norms))
 
     @weighted.cost
     def _(self) -> list[Step]:
@@ -270,7 +394,8 @@ class TablesComposition(Composition[Model]):
     @FitStage
     def combined(self) -> CombinedAxes:
         """Λ, and the directions V of the represented rows."""
-        return combined_axes(self.weighted[2].represent(self.data.values))
+        blocks = self.weighted[2]
+        return combined_axes(self.completed[1] * blocks.factors[blocks.groups])
 
     @combined.cost
     def _(self) -> list[Step]:
@@ -288,14 +413,19 @@ class TablesComposition(Composition[Model]):
             note("W-ONE-GROUP", f"there is one group of columns, and {method.name} of one table is principal "
                  "components analysis of it; give {method.groups}")
         count = method.axes.available_count(len(found.eigenvalues))
-        rows = blocks.represent(data.values)
+        facts = self.completed[2]
+        plain = self.completed[1]
+        if facts:
+            blocks = replace(blocks, completion=self.completion(blocks, plain, found)[0])
+            plain = blocks.unweighted(data.values)
+        rows = plain * blocks.factors[blocks.groups]
         directions = first_columns(found.directions, count)
         coordinates = rows @ directions
         signs = leading_signs(coordinates)
         directions, coordinates = directions * signs, coordinates * signs
         spectrum = Spectrum.of_values(found.eigenvalues, found.total, complete=True)
         values = np.pad(found.eigenvalues, (0, max(count - len(found.eigenvalues), 0)))[:count]
-        plain, units = blocks.unweighted(data.values), unit_vectors(coordinates, values)
+        units = unit_vectors(coordinates, values)
         applied = (apply_kernel(plain[:, place], units) / norm
                    for place, norm in zip(places_of(blocks), norms, strict=True))
         powers = [2 * unit_of(group, blocks.numbers, blocks.exponents, blocks.questions)
@@ -306,9 +436,14 @@ class TablesComposition(Composition[Model]):
             groups=[(group.name, group.active, len(group.columns)) for group in groups],
             partial=method.places_partial)
         return Model(
-            embedding=coordinates, spectrum=spectrum, groups=says, fit=figures_of(says),
+            embedding=coordinates, spectrum=spectrum, groups=says, fit={**figures_of(says), **facts},
             projector=Projector(OfTables(blocks), uncentered(rows.shape[1]), directions),
             loadings=Loadings(column_loadings(plain, blocks, coordinates, values), column_names(data, blocks), power=0))
+
+
+def held_columns(blocks: Blocks) -> Indices:
+    """Return the columns of the table that are represented."""
+    return np.concatenate([blocks.numbers, blocks.questions])
 
 
 def places_of(blocks: Blocks) -> list[Indices]:

@@ -24,8 +24,10 @@ class FAMD(TablesMethod):
     New points: New rows are centered and scaled as the rows of the fit were, and placed along the same directions. A
     category that no row of the fit has is refused.
 
-    Not included: Tables that are read in blocks; models of missing cells: their rows are left out (`--set
-    prepare.missing=drop`), or `mean` fills them in a table of numbers alone.
+    Missing cells: As in `mfa`, with `--set prepare.missing=model`; a column of categories with estimates is not divided
+    by its first eigenvalue.
+
+    Not included: Tables that are read in blocks.
 
     Files: `spectrum.csv` holds the variances of the axes; each is the sum over the columns of their squared
     correlations, or correlation ratios, with the axis. `loadings.csv` holds the correlations of columns of numbers, and
@@ -33,7 +35,8 @@ class FAMD(TablesMethod):
     column its squared correlation or correlation ratio with each axis (`coordinate`) and its contribution;
     `groups_rv.csv` compares all pairs of columns.
 
-    Source: Pagès, 2004; Pagès, "Multiple factor analysis by example using R", 2014 (`FAMD` of FactoMineR).
+    Source: Pagès, 2004; Pagès, "Multiple factor analysis by example using R", 2014 (`FAMD` of FactoMineR); Audigier,
+    Husson and Josse, 2016 (missing cells).
     """
 
     places_partial: ClassVar = False

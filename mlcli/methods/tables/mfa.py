@@ -26,8 +26,13 @@ class MFA(GroupedMethod):
     New points: New rows, called supplementary, are centered and scaled as the rows of the fit were, and placed along
     the same directions. A category that no row of the fit has is refused.
 
-    Not included: Tables that are read in blocks; models of missing cells: their rows are left out (`--set
-    prepare.missing=drop`), or `mean` fills them in a table of numbers alone.
+    Missing cells: With `--set prepare.missing=model` they are estimated by the axes that are kept (`-p`), and these
+    from the completed table, in turns until nothing changes: regularized iterative MFA, as `imputeMFA` of missMDA. An
+    axis of variance λ counts with (λ - σ²) / λ, σ² being the mean of the variances that are left; a missing category
+    becomes shares of all categories. New rows may have missing cells too.
+
+    Not included: Tables that are read in blocks. Supplementary rows are those of `mlcli project` in a run that was made
+    without them (`--where`).
 
     Files: `spectrum.csv` holds the variances of the axes; the first is at most the number of groups, and it is this
     number if all groups agree. `loadings.csv` holds the correlations of columns of numbers with the axes, and for each
@@ -37,7 +42,8 @@ class MFA(GroupedMethod):
     groups, one where two tell the rows apart alike. `partial.csv` has the partial points, which are the rows as one
     group sees them; a row lies at the mean of its partial points.
 
-    Source: Escofier and Pagès, 1994; Pagès, "Multiple factor analysis by example using R", 2014 (`MFA` of FactoMineR).
+    Source: Escofier and Pagès, 1994; Pagès, "Multiple factor analysis by example using R", 2014 (`MFA` of FactoMineR);
+    Josse and Husson, "Handling missing values in exploratory multivariate data analysis methods", 2012.
     """
 
     variants: ClassVar = (

@@ -59,8 +59,10 @@ class STATIS(GroupedMethod):
     matrix. Matrices that are not Euclidean may have a negative RV coefficient; if no weights of one sign exist then,
     the run ends with an error that names the two. New points cannot be placed.
 
-    Not included: Tables that are read in blocks; models of missing cells: their rows are left out (`--set
-    prepare.missing=drop`), or `mean` fills them in a table of numbers alone.
+    Missing cells: As in `mfa`, with `--set prepare.missing=model`; the weights are those of the completed tables.
+    Matrices of dissimilarities have none.
+
+    Not included: Tables that are read in blocks.
 
     Files: As in `mfa`. The weights are in `groups.csv`; the mean of the partial points with these weights is the row.
     Of dissimilarities there is no `loadings.csv`, and negative eigenvalues stay in `spectrum.csv` but give no axes.

@@ -224,3 +224,52 @@ def test_sums_of_kernels_of_hostile_tables_pass(table: str) -> None:
     model = method.fit(data, Compute())
     assert np.isfinite(model.embedding).all()
     assert [check for check in checks_of(method, data, model, full=True) if check.verdict in ("warn", "fail")] == []
+
+
+GAPS = np.where((7 * np.arange(40)[:, None] + 3 * np.arange(8)) % 13 == 0, np.nan, POINTS)
+
+
+@cache
+def with_gaps(name: str) -> tuple[Any, Any, Model]:
+    method = METHODS[name](categories=["x7", "x8"], iterate={"tolerance": 1e-13}, **OPTIONS[name]).resolve(
+        features(GAPS))
+    return method, method.with_metric(features(GAPS)), method.fit(features(GAPS), Compute())
+
+
+def of_metric(change: Callable[[Any], Any]) -> Callable[[Model], Model]:
+    def changed(model: Model) -> Model:
+        projector: Any = model.projector
+        other = change(projector.similarity.metric)
+        return replace(model, projector=replace(projector, similarity=replace(projector.similarity, metric=other)))
+    return changed
+
+
+def of_completion(**changes: Callable[[Any], Any]) -> Callable[[Model], Model]:
+    return of_metric(lambda metric: replace(metric, completion=replace(metric.completion, **{
+        name: change(getattr(metric.completion, name)) for name, change in changes.items()})))
+
+
+def quieter(model: Model) -> Model:
+    return replace(model, fit={**model.fit, "noise_variance": float(model.fit["noise_variance"]) * 0.999})
+
+
+GAP_LIES: dict[str, tuple[Callable[[Model], Model], set[str]]] = {
+    "a mean": (of_metric(lambda metric: replace(metric, means=metric.means + 1e-5)), {"missing cells"}),
+    "a deviation": (of_metric(lambda metric: replace(metric, scales=metric.scales * (1 + 1e-5))), {"missing cells"}),
+    "the shares of axes": (of_completion(shares=lambda shares: shares * 0.9999), {"shares"}),
+    "cells of other axes": (of_completion(loadings=lambda loadings: loadings[:, ::-1] * 1.0), {"missing cells"}),
+    "less noise": (quieter, {"noise variance"}),
+    **{name: LIES[name] for name in ("rotated", "a row", "a weight", "a loading", "a product of kernels")}}
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+@pytest.mark.parametrize("lie", GAP_LIES)
+def test_lies_about_missing_cells_are_seen(name: str, lie: str) -> None:
+    method, data, model = with_gaps(name)
+
+    def wrong(model: Model) -> set[str]:
+        return {check.name for check in checks_of(method, data, model) if check.verdict == "fail"}
+
+    change, seen = GAP_LIES[lie]
+    assert not wrong(model)
+    assert seen <= wrong(change(model))

@@ -1,6 +1,7 @@
 """Methods of several tables against FactoMineR's MFA and FAMD and ade4's statis; contributions against FactoMineR."""
 
 import csv
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -190,3 +191,21 @@ def test_rows_and_columns_of_mfa_contribute_as_in_factominer() -> None:
 
 def test_a_share_of_nothing_is_zero() -> None:
     assert ratios(np.array([[0.0, 1.0]]), np.array([0.0, 2.0])).tolist() == [[0.0, 0.5]]
+
+
+def test_missing_cells_are_those_of_missmda() -> None:
+    """Every eleventh cell of ten columns, by two axes; MFA of the completed table (FactoMineR)."""
+    whole = columns_of(wines(), slice(10))
+    row, column = np.indices(whole.values.shape)
+    data = replace(whole, values=np.where((7 * row + 3 * column) % 11 == 0, np.nan, whole.values))
+    found = fitted("mfa", data, groups=GROUPS[:3], axes={"components": 2}, iterate={"tolerance": 1e-13})
+    close(aligned(found.embedding, table("gaps_rows")), table("gaps_rows"))
+    expected = table("gaps_eigenvalues")[:, 0]
+    close(found.spectrum.eigenvalues[:len(expected)], expected[:len(found.spectrum.eigenvalues)])
+    metric = found.required_projector.similarity.metric
+    cells = metric.cells(metric.unweighted(data.values))
+    cells[:, :8] = np.ldexp(cells[:, :8], metric.exponents)
+    with (TABLES / "groups/gaps_cells.csv").open(newline="", encoding="utf-8") as stream:
+        places = {name: place for place, name in enumerate(next(csv.reader(stream))[1:])}
+    named = [*(data.columns[place] for place in metric.numbers), *metric.answers.texts]
+    close(cells, table("gaps_cells")[:, [places[name] for name in named]])
