@@ -13,7 +13,8 @@ from mlcli.certify.chains import eigenpair_checks
 from mlcli.certify.subject import Subject, max_abs
 from mlcli.certify.tables import Kernels, group_checks, weights_error
 from mlcli.core.chain.stages import Stages
-from mlcli.core.check.kernels import of_table, squared
+from mlcli.core.check.kernels import of_table
+from mlcli.core.check.metrics import squared
 
 SHARE = 30.0  # of `WORK` that the norms of all kernels may take: half a second
 SPECTRUM = 12.0  # n³ operations of all eigenvalues and of the products

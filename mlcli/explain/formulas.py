@@ -502,9 +502,14 @@ TABLE: Mapping[str, Entry] = {
         "inner products are the sum of the kernels.",
         lambda value, units: [Values("Z", np.array(value), POINTS, tuple(
             f"z{number}" for number in range(1, value.shape[1] + 1)))]),
+    "SumChain.compared": Entry(
+        "Kernels compared", r"RV_{gh} = \frac{\mathrm{tr}(K_g K_h)}{‖K_g‖ ‖K_h‖}",
+        "The cosine of each pair of kernels, at one where both tell the rows apart alike; and the largest eigenvalue "
+        "of each over the number of rows.", _compared),
     "combined kernel": Entry(
-        "Compromise", r"K = \sum_g \frac{w_g}{s_g} K_g, \quad K_g = -\frac{1}{2 n} J D_g^2 J",
-        "The inner products of each matrix of dissimilarities, times its weight w over its norm s, added up.",
+        "Sum of kernels", r"K = \sum_g \frac{w_g}{s_g} K_g",
+        "The kernel of each table, centered, times its weight w over its norm s, added up; of matrices of "
+        "dissimilarities, K_g = -J D_g² J / 2n.",
         lambda value, units: [Values("K", np.array(value), POINTS, POINTS)]),
     "combined_axes": Entry(
         "Axes of the sum", r"\sum_g \frac{w_g}{s_g} K_g = \frac{1}{n} Z Z^⊤, \quad Z = \sqrt{n} U \sqrt{Λ} V^⊤",

@@ -40,8 +40,8 @@ class PartialFinding(Finding["CsvColumns"]):
 
         chain = method.chain_of(table.kind)
         if chain is not None and chain.kernel.name == "sum" and chain.coordinates.scale == "roots":
-            axes = chain.eigensolve.components
-            return table.rows * len(chain.kernel.groups_of(table.columns)) * (axes if isinstance(axes, int) else 0)
+            tables, axes = dict(chain.kernel)["tables"], chain.eigensolve.components
+            return table.rows * len(tables) * (axes if isinstance(axes, int) else 0)
         if not isinstance(method, TablesMethod) or not method.places_partial:
             return 0
         return table.rows * len(method.groups_of(table.columns)) * method.axes.count

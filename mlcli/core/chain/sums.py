@@ -145,6 +145,8 @@ class SumKernel(KernelOptions):
         if not self.tables:
             yield "tables", "a sum has no tables", "give kernel.tables: sections with a name and columns"
         for table in self.tables:
+            if "=" in table.name:  # as in COLUMN=CATEGORY, and in the name of the sum in files
+                yield "tables", f"the name of table {table.name[:80]!r} has a =", "give it another name"
             if table.kernel.of_coordinates and not table.metric.plain:
                 yield ("tables", f"the kernel {table.kernel.name} of table {table.name[:80]!r} is made of coordinates, "
                        "and not of distances", "leave its metric out, or use gower or gaussian")
@@ -295,7 +297,7 @@ class SumChain(Composition[Model]):
         """The norms s and weights w."""
         kernel = self.chain.kernel
         given = np.array([table.weight for table in kernel.tables])
-        weights = given if kernel.weights == "given" else weights_by_rv(self.compared, given > 0)
+        weights = given if kernel.weights == "given" else weights_by_rv(self.compared, given > 0, WHERE)
         return norms_of(self.compared, kernel.normalization), weights
 
     @weighted.cost

@@ -54,11 +54,11 @@ def norms_of(compared: TableProducts, norm: Norm) -> Array:
     return np.where(found > 0, found, 1.0)
 
 
-def weights_by_rv(compared: TableProducts, active: AnyArray) -> Array:
+def weights_by_rv(compared: TableProducts, active: AnyArray, where: str = "input.view") -> Array:
     """Return the weights (g) of kernels of which some are `active`, from their RV coefficients; zero for the others.
 
-    They are the first eigenvector of the coefficients over its sum (Lavit et al., 1994). Raises DataError where it has
-    entries of both signs.
+    They are the first eigenvector of the coefficients over its sum (Lavit et al., 1994). Raises DataError, for the
+    option at `where`, where it has entries of both signs.
     """
     cosines = compared.cosines[np.ix_(active, active)]
     first = symmetric_eigen(cosines)[1][:, :1]
@@ -67,7 +67,7 @@ def weights_by_rv(compared: TableProducts, active: AnyArray) -> Array:
         one, other = sorted(np.flatnonzero(active)[list(np.unravel_index(int(cosines.argmin()), cosines.shape))])
         raise DataError("OPPOSED-TABLES", f"tables {one + 1} and {other + 1} are opposed: their RV coefficient is "
                         f"{compared.cosines[one, other]:.3g}, and no weights of one sign make a compromise of all "
-                        "tables", where="input.view", hint="leave one of the two out, or give dissimilarities that are "
+                        "tables", where=where, hint="leave one of the two out, or give dissimilarities that are "
                         "Euclidean, whose RV coefficients are never negative")
     weights = np.zeros(len(active))
     weights[active] = np.abs(first)  # an eigenvector too where no coefficient is negative

@@ -104,7 +104,9 @@ def of_matrix(kernel: Array) -> Witness:
 
 def of_function(function: "Function | KernelSum", points: Array) -> Witness:
     """Return the witness of a kernel function over an (n, d) array of points, by its formula."""
-    if function.name == "sum":
+    from mlcli.core.kernels.sums import KernelSum
+
+    if isinstance(function, KernelSum):
         return of_sum(function, points)
     return Witness(lambda chosen: kernel_values(function, points[chosen], points), kernel_diagonal(function, points),
                    NUMBER * points.size, f"rows of the {function.name} kernel by its formula",
@@ -128,7 +130,8 @@ def of_sum(function: "KernelSum", points: Array) -> Witness:
 def of_table(function: "KernelSum", number: int, points: Array) -> Witness:
     """Return the witness of the kernel of one table of a sum, over an (n, d) array of points."""
     own = function.owners == number
-    rows, part = (points[:, own] - function.means[own]) / function.scales[own], function.functions[number]
+    rows = (points[:, own] - function.means[own]) / function.scales[own]
+    part: Any = function.functions[number]
     metric: RowMetric | None = getattr(part, "metric", None)
     if part.name == "gower":
         none = Correction("none", 0.0)

@@ -27,6 +27,7 @@ TABLES = {"groups.csv", "groups_axes.csv", "groups_rv.csv"}  # of methods of sev
 MORE = {"pca": {"loadings.csv"}, "ppca": {"loadings.csv"}, "fa": {"loadings.csv", "trace.csv"},
         "fa-survey": {"items.csv", "reliability.json"},
         "sde": {"trace.csv"}, "ppca-missing": {"trace.csv", "posterior.csv"}, "lda": {"loadings.csv", "classes.csv"},
+        "sum-iris": {*TABLES, "partial.csv"},
         "mfa": {"loadings.csv", *TABLES, "partial.csv", "contributions.csv", "contributions_columns.csv"},
         "famd": {"loadings.csv", *TABLES}, "statis": {"loadings.csv", *TABLES, "partial.csv"},
         "ca": {"loadings.csv"}, "mca": {"loadings.csv"}, "cca": {"loadings.csv"}, "rda": {"loadings.csv"},

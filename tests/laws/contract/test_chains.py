@@ -113,6 +113,7 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({"kernel": {"name": "sum"}}, "features", "kernel.tables"),
     ({"kernel": {"name": "sum", "tables": [{**TABLE, "metric": "cityblock"}]}}, "features", "kernel.tables"),
     ({"kernel": {"name": "sum", "tables": [{**TABLE, "weight": 0}]}}, "features", "kernel.tables"),
+    ({"kernel": {"name": "sum", "tables": [{**TABLE, "name": "all="}]}}, "features", "kernel.tables"),
     ({"kernel": {"name": "sum", "tables": [{**TABLE, "weight": 2}], "weights": "rv"}}, "features", "kernel.weights"),
     ({"kernel": {"name": "sum", "normalization": "none", "tables": [TABLE, {
         "name": "others", "columns": ["x3"], "scale": "standard"}]}}, "features", "kernel.normalization"),
