@@ -22,6 +22,7 @@ from mlcli.base.values.column_groups import ColumnGroup, named_columns
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features, Given, Input
 from mlcli.base.values.options import option
+from mlcli.base.values.quantity import Quantity
 from mlcli.base.values.scaling import all_finite
 from mlcli.base.values.signs import leading_signs
 from mlcli.certify.contributions import WeightedRows
@@ -296,10 +297,10 @@ class TablesComposition(Composition[Model]):
         return found
 
     @FitStage
-    def completed(self) -> tuple[Blocks, Array, dict[str, Any]]:
+    def completed(self) -> tuple[Blocks, Array, dict[str, Any], Quantity | None]:
         """The rows Z of all columns, without factors; missing cells at the fixed point of the axes that are kept."""
         if all_finite(self.data.values):
-            return self.blocks, self.blocks.unweighted(self.data.values), {}
+            return self.blocks, self.blocks.unweighted(self.data.values), {}, None
         return self.complete()
 
     @completed.cost
@@ -341,8 +342,11 @@ class TablesComposition(Composition[Model]):
         loadings = plain.T @ ((plain * factors) @ kept) / (size * positive)
         return Completion(loadings, np.maximum(values - noise, 0.0) / positive), noise
 
-    def complete(self) -> tuple[Blocks, Array, dict[str, Any]]:
-        """Iterate between the axes of completed rows, and missing cells by these axes, to the fixed point."""
+    def complete(self) -> tuple[Blocks, Array, dict[str, Any], Quantity]:
+        """Iterate between the axes of completed rows, and missing cells by these axes, to the fixed point.
+
+        Return the blocks, the completed rows without factors (n x c), figures of the fit, and the objective's course.
+        """
         given = self.blocks.unweighted(self.data.values)
         there = ~np.isnan(given)
 
@@ -366,7 +370,7 @@ class TablesComposition(Composition[Model]):
         noise = self.completion(blocks, plain, found)[1]
         return blocks.with_factors(self.blocks.factors), plain, {
             **ended.facts, "missing_cells": int(np.isnan(self.data.values[:, held_columns(self.blocks)]).sum()),
-            "noise_variance": noise}
+            "noise_variance": noise}, Quantity(ended.trace)
 
     @FitStage
     def compared(self) -> TableProducts:
@@ -437,6 +441,7 @@ class TablesComposition(Composition[Model]):
             partial=method.places_partial)
         return Model(
             embedding=coordinates, spectrum=spectrum, groups=says, fit={**figures_of(says), **facts},
+            objective=self.completed[3],
             projector=Projector(OfTables(blocks), uncentered(rows.shape[1]), directions),
             loadings=Loadings(column_loadings(plain, blocks, coordinates, values), column_names(data, blocks), power=0))
 

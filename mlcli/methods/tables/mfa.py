@@ -29,10 +29,14 @@ class MFA(GroupedMethod):
     Missing cells: With `--set prepare.missing=model` they are estimated by the axes that are kept (`-p`), and these
     from the completed table, in turns until nothing changes: regularized iterative MFA, as `imputeMFA` of missMDA. An
     axis of variance λ counts with (λ - σ²) / λ, σ² being the mean of the variances that are left; a missing category
-    becomes shares of all categories. New rows may have missing cells too.
+    becomes shares of all categories. New rows may have missing cells too. `trace.csv` has the mean square that the axes
+    leave of the cells that are there.
 
-    Not included: Tables that are read in blocks. Supplementary rows are those of `mlcli project` in a run that was made
-    without them (`--where`).
+    Supplementary rows: A run of the active rows (`--where`) makes the axes, and `mlcli project` places the others. Of
+    numbers, `mlcli embed DATA --onto RUN` of all rows makes a run in which the active ones keep their coordinates and
+    the others are placed; inertias are those of the active rows.
+
+    Not included: Tables that are read in blocks.
 
     Files: `spectrum.csv` holds the variances of the axes; the first is at most the number of groups, and it is this
     number if all groups agree. `loadings.csv` holds the correlations of columns of numbers with the axes, and for each

@@ -55,6 +55,63 @@ def test_new_rows_are_supplementary_and_the_run_verifies(mlcli: Caller, wine: st
 
 
 @pytest.mark.medium
+def test_supplementary_rows_are_those_added_to_a_run_of_the_active_ones(mlcli: Caller, wine: str) -> None:
+    numbers = (wine, "--label-column", "soil")
+    assert mlcli.bare(*numbers, "-m", "mfa", *GROUPS[:4], "--where", "name != w3", "--where", "name != w9",
+                      "-o", "active").code == 0
+    called = mlcli.bare(*numbers, "--onto", "active", "-o", "all")
+    assert called.code == 0, called.err
+    placed = mlcli("project", "active", wine)
+    own = {row[0]: row[2:4] for row in table("all/embedding.csv")[1:]}
+    new = {row[0]: row[2:4] for row in (line.split(",") for line in placed.out.splitlines()[1:])}
+    assert own["w3"] == new["w3"] and own["w9"] == new["w9"]
+    assert all(own[row[0]] == row[2:4] for row in table("active/embedding.csv")[1:])
+
+
+@pytest.mark.medium
+@pytest.mark.parametrize("method", ["mfa", "famd", "statis"])
+def test_missing_cells_of_numbers_and_texts_are_estimated(mlcli: Caller, method: str) -> None:
+    cells = [row.split(",") for row in ROWS]
+    for row, column in ((0, 1), (2, 5), (5, 3), (5, 4), (8, 5), (11, 2)):
+        cells[row][column] = ""
+    Path("gaps.csv").write_text("\n".join([HEAD, *map(",".join, cells), ""]))
+    flags = ["gaps.csv", "-m", method, *(() if method == "famd" else GROUPS)]
+    assert mlcli.bare(*flags, "-o", "run").code == 65
+    called = mlcli.bare(*flags, "--set", "prepare.missing=model", "--set", "report.contributions=true", "-o", "run")
+    assert called.code == 0, called.err
+    assert mlcli("verify", "--full", "run").code == 0
+    placed = mlcli("project", "run", "gaps.csv")
+    assert [line.split(",")[:3] for line in placed.out.splitlines()] == [row[:3] for row in table("run/embedding.csv")]
+    figures = json.loads(Path("run/run.json").read_text())["fit"]
+    assert figures["missing_cells"] == 6 and figures["converged"]
+
+
+@pytest.mark.medium
+def test_a_sum_of_kernels_repeats_verifies_and_places_new_rows(mlcli: Caller, wine: str) -> None:
+    Path("sum.yaml").write_text("""
+input: {path: wine.csv, label_columns: [soil]}
+method:
+  name: chain
+  kernel:
+    name: sum
+    weights: rv
+    tables:
+      - {name: taste, columns: ["sweet:sour"], metric: cityblock, kernel: {name: gower}}
+      - {name: smell, columns: [woody, fruity], scale: standard, kernel: {name: gaussian}}
+""")
+    called = mlcli("run", "sum.yaml", "-o", "run")
+    assert called.code == 0, called.err
+    assert [row[0] for row in table("run/groups.csv")] == ["group", "taste", "smell"]
+    assert mlcli("run", "run/config.yaml", "-o", "again").code == 0
+    assert Path("again/embedding.csv").read_bytes() == Path("run/embedding.csv").read_bytes()
+    assert mlcli("verify", "--full", "run").code == 0
+    placed = mlcli("project", "run", wine)
+    found = np.array([[float(cell) for cell in line.split(",")[2:4]] for line in placed.out.splitlines()[1:]])
+    own = np.array([[float(cell) for cell in row[2:4]] for row in table("run/embedding.csv")[1:]])
+    assert np.allclose(found, own, atol=1e-12)
+
+
+@pytest.mark.medium
 def test_a_changed_group_is_seen(mlcli: Caller, wine: str) -> None:
     assert mlcli.bare(wine, "-m", "statis", *GROUPS, "-o", "run").code == 0
     rows = table("run/groups_axes.csv")
