@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.machine.rates import product_rate
+from mlcli.base.machine.rates import product_rate, rates
 from mlcli.base.stages.composition import Composition, FitStage
 from mlcli.base.stages.stage import computed, note, stage
 from mlcli.base.stages.steps import Step, repeated
@@ -62,6 +62,7 @@ from mlcli.methods.tables.check import table_checks, weighted_columns
 
 AGREE = 1.0  # tolerances of missing cells, up to which the certificate finds the equations of their fit
 USUAL = 60  # iterations of missing cells
+SYSTEM = 6.0  # calls that the system of equations of a row is worth
 COPIES = 6.0  # arrays of the size of the represented rows in memory at once
 
 
@@ -309,8 +310,9 @@ class TablesComposition(Composition[Model]):
             return []
         rows, (columns, _) = len(self.data.values), self.method.widths(self.data)
         each = singular_step("combine", (rows, columns), self.compute.thread_count(), copies=COPIES)
-        return [repeated("iterate", "missing cells by the axes", 2 * each.seconds, 2 * each.memory,
-                         usual=USUAL, most=self.method.iterate.limit)]
+        rows = int(np.isnan(self.data.values).any(axis=1).sum())  # a system of equations for each, at most
+        return [repeated("iterate", "missing cells by the axes", 2 * each.seconds + SYSTEM * rows * rates().called,
+                         2 * each.memory, usual=USUAL, most=self.method.iterate.limit)]
 
     @property
     def standardized(self) -> AnyArray:
