@@ -32,7 +32,7 @@ from mlcli.findings.frame.files import column_lines
 from mlcli.findings.spectrum import HEADER
 from mlcli.findings.spectrum.table import spectrum_rows
 from mlcli.methods import METHODS, Method, Model
-from mlcli.methods.views.bilinear import StyleProjector
+from mlcli.methods.views.style_projector import StyleProjector
 from mlcli.pipeline.certify import check_numbers, subject_of
 
 EPS = float(np.finfo(float).eps)

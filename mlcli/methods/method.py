@@ -142,9 +142,9 @@ class Method(Options):
         """
         found = np.array(places)
         if len(moving):
-            labels = getattr(data, "labels", None)
+            labels = [getattr(data, name) for name in ("labels", "contents") if hasattr(data, name)]
             found[moving] = model.required_projector.place(
-                data.values[moving], None if labels is None else [labels[row] for row in moving.tolist()])
+                data.values[moving], [[texts[row] for row in moving.tolist()] for texts in labels])
         return replace(model, embedding=found, added=True,
                        spectrum=model.spectrum and replace(model.spectrum, vectors=found))
 

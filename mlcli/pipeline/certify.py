@@ -328,7 +328,7 @@ def _off_manifold(result: Result, model: Model, stored: Mapping[str, Any], plan:
             continue
         if held is not None:
             prepared = step.prepared(held)
-            held = step.place_prepared(prepared)
+            held, _ = step.place_prepared(prepared)
             rows, coordinates = prepared.values, held.values
         else:
             own = kept[places] if table is not result.prepared and kept is not None else places

@@ -25,7 +25,7 @@ def read_rows(run: StoredModel, own: Input, new: Input, compute: Compute, *, who
     squared = own.squared and own.kind == run.kind and not new.chosen("squared")
     asked = new.replace(kind=run.kind, transpose=run.transpose, **({} if marks is None else {"missing_markers": marks}),
                         **({} if rule is None else {"similarities": rule}), **({"squared": True} if squared else {}))
-    alone = not whole and all(require_projector(step.projector).similarity.rowwise for step in run.steps)
+    alone = not whole and all(require_projector(step.projector).rowwise for step in run.steps)
     try:
         read = RunInput(tuple(run.steps[0].preparation.columns), run.trained, run.categories, coding=run.coding,
                         rule=run.rule, closed=run.closed, options=own)

@@ -88,7 +88,7 @@ TAGS: Mapping[str, tuple[str, ...]] = {  # by the module below mlcli
                                      "back-constraint", "gaussian-process-decoder"),
     "methods.processes.process": ("rbf", "linear-term", "bias-term", "covariance", "gaussian-process"),
     "methods.tables.blocks": ("blocks", "cell-completion", "of-tables"),
-    "methods.views.bilinear": ("style-projector",),
+    "methods.views.style_projector": ("style-projector", "factor-projector"),
     "methods.views.ib": ("soft-assignments",),
     "rundir.onto": ("map-rows",),
     "rundir.model": ("reduction",),

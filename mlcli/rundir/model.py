@@ -37,19 +37,19 @@ class Reduction:
 
     def place(self, table: Table) -> Table:
         """The coordinates of new rows, treated as those of the fit were; raises ConfigError where there are none."""
-        return self.place_prepared(self.prepared(table))
+        return self.place_prepared(self.prepared(table))[0]
 
     def prepared(self, table: Table) -> Table:
         """The new rows as the method takes them."""
         return self.preparation.apply(table) if table.kind == "features" else table
 
-    def place_prepared(self, prepared: Table) -> Table:
-        """The coordinates of prepared rows; raises ConfigError where there are none."""
+    def place_prepared(self, prepared: Table) -> tuple[Table, Mapping[str, Array]]:
+        """The coordinates of prepared rows, and further numbers of theirs by name; ConfigError where there are none."""
         projector = require_projector(self.projector)
         with prepared.rows_named():
             projector.similarity.check(prepared.values, prepared.ids, prepared.columns)
-            labels = next(iter(prepared.labels.values()), None)
-            placed = coordinates(prepared, projector.place(prepared.values, labels))
+            found, beside = projector.place_with(prepared.values, tuple(prepared.labels.values()))
+            placed = coordinates(prepared, found)
         unlike = np.flatnonzero(projector.unexplained(prepared.values, placed.values))
         if len(unlike):
             rows = [placed.ids[row] for row in unlike.tolist()]
@@ -59,7 +59,7 @@ class Reduction:
         if blank := [placed.columns[axis] for axis in np.flatnonzero(~projector.axes.any(axis=0))]:
             note("W-NO-COORDINATE", f"new points have no coordinate on {', '.join(blank)}, and 0 is written: such an "
                  "axis has no extent, or cost 1, and is not determined by neighbors", axes=blank)
-        return placed
+        return placed, beside
 
     def classify(self, table: Table) -> Table:
         """Return the classes of new rows, prepared as those of the fit were; ConfigError where there are none."""
@@ -147,11 +147,11 @@ class StoredModel:
         (Bonferroni). Raises ConfigError where a step places no rows.
         """
         scores, shares, linear = list[Array](), list[Array](), dict[str, Array]()
-        own, unknown = list[Array](), self.score is None
+        own, unknown, beside = list[Array](), self.score is None, dict[str, Array]()
         for step in self.steps:
             step.projector.require_places()
             prepared = step.prepared(table)
-            table = step.place_prepared(prepared)
+            table, beside = step.place_prepared(prepared)
             score = step.score
             if score is None or unknown:
                 continue
@@ -167,9 +167,10 @@ class StoredModel:
                 shares.append(score.p(scores[-1]))
                 own = []
         if not shares:
-            return PlacedRows(table)
+            return PlacedRows(table, beside=beside)
         return PlacedRows(table, np.max(scores, axis=0), np.minimum(len(shares) * np.min(shares, axis=0), 1.0),
-                          linear if self.steps[-1].score is not None and self.steps[-1].score.linear else {})
+                          linear if self.steps[-1].score is not None and self.steps[-1].score.linear else {},
+                          beside)
 
 
 SCORE, P, T2, Q = "off_manifold", "off_manifold_p", "hotelling_t2", "q"  # columns beside coordinates
@@ -183,13 +184,16 @@ class PlacedRows:
     scores: Array | None = None  # m; larger is farther, and a usual training row has about one
     p: Array | None = None  # m
     linear: Mapping[str, Array] = field(default_factory=dict)  # T² and Q of linear models (m each)
+    beside: Mapping[str, Array] = field(default_factory=dict)  # further numbers, such as vectors of styles (m each)
 
     @property
     def table(self) -> Table:
         """The coordinates, with the other numbers as further columns."""
-        if self.scores is None or self.p is None:
+        beside = {**self.beside}
+        if self.scores is not None and self.p is not None:
+            beside |= {SCORE: self.scores, P: self.p, **self.linear}
+        if not beside:
             return self.coordinates
-        beside = {SCORE: self.scores, P: self.p, **self.linear}
         return replace(self.coordinates, values=np.column_stack([self.coordinates.values, *beside.values()]),
                        columns=(*self.coordinates.columns, *beside))
 

@@ -31,7 +31,7 @@ from mlcli.rundir import names
 from mlcli.rundir.archive import read_model
 from mlcli.rundir.embedding import embedding_files, intact_embedding, intact_ids
 from mlcli.rundir.manifest import read_manifest, require_intact
-from mlcli.rundir.model import SCORE, Reduction, StoredModel
+from mlcli.rundir.model import Reduction, StoredModel
 
 NEW = "new"  # before the numbers of new rows without ids
 
@@ -170,7 +170,8 @@ def classified(run: StoredModel, table: Table) -> Table:
 
 def coordinates_alone(table: Table) -> Table:
     """Return a table of new rows without the columns beside their coordinates."""
-    count = table.columns.index(SCORE) if SCORE in table.columns else len(table.columns)
+    names = axis_names(len(table.columns))
+    count = sum(name == axis for name, axis in zip(table.columns, names, strict=True))
     return replace(table, values=table.values[:, :count], columns=table.columns[:count])
 
 

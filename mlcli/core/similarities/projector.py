@@ -1,6 +1,6 @@
 """The projector: from new points to coordinates, and by decoders from coordinates back to features."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import ClassVar, NoReturn, Self
@@ -160,9 +160,18 @@ class Projector(ProjectionUnits):
         require_near(~np.isfinite(coordinates))
         return coordinates
 
-    def place(self, new: Array, labels: Sequence[str] | None) -> Array:
-        """Return coordinates (m x p) of new points (m x d), whose labels (m) count only where the model has styles."""
+    def place(self, new: Array, labels: Sequence[Sequence[str]]) -> Array:
+        """Return coordinates (m x p) of new points (m x d), whose labels (m each) count only where there are styles."""
         return self.project(new)
+
+    def place_with(self, new: Array, labels: Sequence[Sequence[str]]) -> tuple[Array, Mapping[str, Array]]:
+        """Return coordinates (m x p) of new points (m x d), and further numbers of them (m each) by their names."""
+        return self.place(new, labels), {}
+
+    @property
+    def rowwise(self) -> bool:
+        """Whether coordinates of a new point do not depend on those that come with it."""
+        return self.similarity.rowwise
 
     def require_places(self) -> None:
         """Raise ConfigError where new points cannot be compared with the training points."""

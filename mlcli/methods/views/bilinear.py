@@ -1,37 +1,40 @@
-"""The bilinear model of style and content."""
+"""The bilinear models of style and content: the asymmetric one, and the symmetric one by alternation."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import field, replace
-from typing import ClassVar, Literal, NoReturn
+from dataclasses import replace
+from functools import partial
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.rates import product_rate
 from mlcli.base.stages.stage import note, stage
-from mlcli.base.stages.steps import Step
-from mlcli.base.stored import stored
+from mlcli.base.stages.steps import Step, repeated
+from mlcli.base.stored import result
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import Check
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import CrossLabeled, Input
 from mlcli.base.values.missing import is_missing
+from mlcli.base.values.options import option
+from mlcli.base.values.quantity import Quantity
 from mlcli.base.values.signs import leading_signs
 from mlcli.certify.subject import Subject
-from mlcli.core.centering import uncentered
 from mlcli.core.eigen.options import Axes, first_columns
 from mlcli.core.eigen.spectrum import Spectrum
-from mlcli.core.linalg import singular, singular_step
+from mlcli.core.iterate import Iterate, Iterated
+from mlcli.core.linalg import singular, singular_cost, singular_step
 from mlcli.core.model import Loadings, Model, Powers
-from mlcli.core.similarities.base import Columns
-from mlcli.core.similarities.projector import Projector
 from mlcli.core.whitening import SampleExtent, negligible
-from mlcli.errors import ConfigError, DataError, GeometryError, NumericalError
+from mlcli.errors import ConfigError, DataError, GeometryError
 from mlcli.methods.method import Method
 from mlcli.methods.trials import variant
 from mlcli.methods.views.check import bilinear_checks
+from mlcli.methods.views.style_projector import FactorProjector, StyleProjector
 
 NAMED = 5  # pairs or styles in a message
+USUAL = 30  # alternations of most fits
 
 
 @frozen
@@ -95,23 +98,96 @@ class StyleFactors:
     """The factors Aˢ of s styles, with which the mean of style s and content c is about Aˢ bᶜ."""
 
     factors: Array  # s x d x r, in the order of singular values, their columns stacked over styles orthogonal
+    contents: Array  # c x r, the vectors of contents, orthonormal over these
     values: Array  # r, squared singular values, descending
     least: float  # singular value up to which all is rounding
 
 
 @stage("styles")
-def style_factors(points: Array, crossing: Crossing) -> StyleFactors:
-    """Return the factors of styles of points (n x d): U S of the means (s d x c) = U S Vᵀ (Tenenbaum and Freeman).
+def style_factors(means: Array) -> StyleFactors:
+    """Return the factors of styles: U S of the means (s x d x c), stacked as (s d x c) = U S Vᵀ (Tenenbaum and Freeman).
 
     Contents bᶜ, the columns of Vᵀ, are orthonormal vectors over contents. Nothing is centered.
     """
-    means = crossing.means(points)
     styles, columns, contents = means.shape
     stacked = means.reshape(styles * columns, contents)
-    left, sizes, _ = singular(stacked)
+    left, sizes, right = singular(stacked)
     least = negligible(SampleExtent.of(stacked), np.ones(contents), float(sizes.max(initial=0.0)))
     rank = int(np.sum(sizes > least))
-    return StyleFactors((left * sizes)[:, :rank].reshape(styles, columns, rank), sizes[:rank] ** 2, least)
+    return StyleFactors((left * sizes)[:, :rank].reshape(styles, columns, rank), right[:rank].T, sizes[:rank] ** 2,
+                        least)
+
+
+@result("bilinear-axes")
+@frozen
+class BilinearAxes:
+    """Orthonormal vectors over styles and over contents, and the share of the means' squares between them."""
+
+    styles: Array  # s x q
+    contents: Array  # c x p
+    objective: float
+
+
+def alternated(axes: BilinearAxes, means: Array, total: float) -> BilinearAxes:
+    """Return axes after a step for styles, given contents, and one for contents, given styles, of means (s x d x c).
+
+    Each maximizes Σ ‖Aᵀ Mₖ B‖² over the columns k, by the leading singular vectors of the means along the other axes
+    (Tenenbaum and Freeman, 2000, section 3.2). `total` is the sum of squares of all means.
+    """
+    count = axes.styles.shape[1]
+    left, _, _ = singular((means @ axes.contents).reshape(len(means), -1))
+    styles = left[:, :count]
+    _, sizes, right = singular(along(styles, means).reshape(-1, means.shape[2]))
+    kept = axes.contents.shape[1]
+    return BilinearAxes(styles, right[:kept].T, float(np.sum(sizes[:kept] ** 2)) / total)
+
+
+def along(styles: Array, means: Array) -> Array:
+    """Return means (q x d x c) along axes of styles (s x q), of those of each style (s x d x c)."""
+    return np.asarray(np.tensordot(styles, means, axes=(0, 0)))
+
+
+def turn_between(before: BilinearAxes, after: BilinearAxes) -> float:
+    """Return the larger of the sines of angles between two spans of axes: of styles, and of contents (root of Σ sin²).
+    """
+    return max(float(np.linalg.norm(new - old @ (old.T @ new))) for old, new in (
+        (before.styles, after.styles), (before.contents, after.contents)))
+
+
+def start_of_axes(means: Array, count: int, contents: Array) -> BilinearAxes:
+    """Return the axes to begin with: `count` of styles, by singular vectors of the means, and those of contents (c x p).
+
+    Warns where the means of styles extend along fewer axes.
+    """
+    flat = means.reshape(len(means), -1)
+    left, sizes, _ = singular(flat)
+    least = negligible(SampleExtent.of(flat.T), np.ones(len(means)), float(sizes.max(initial=0.0)))
+    rank = min(int(np.sum(sizes > least)), means.shape[1] * contents.shape[1])
+    if rank < count:
+        note("W-RANK", f"kept {max(rank, 1)} of {count} axes of styles: their means extend in no other direction")
+    return BilinearAxes(left[:, : max(min(count, rank), 1)], contents, 0.0)
+
+
+@frozen
+class StyleVectors:
+    """The symmetric model: vectors of styles, and the interaction by which they make factors Aˢ = Σ aᵢ Wᵢ."""
+
+    vectors: Array  # s x q, orthonormal, in the order of the squares of their interaction
+    interaction: Array  # q x d x p: W
+    squares: Array  # q, of the interaction of each axis, descending
+
+    @classmethod
+    def of(cls, styles: Array, factors: Array) -> "StyleVectors":
+        """Return those of axes of styles (s x q) and factors (s x d x p) in their span."""
+        interaction = along(styles, factors)
+        left, sizes, _ = singular(interaction.reshape(styles.shape[1], -1))
+        turned = np.zeros((styles.shape[1],) * 2)
+        turned[:, : left.shape[1]] = left
+        vectors = styles @ turned
+        signs = leading_signs(vectors)
+        squares = np.zeros(styles.shape[1])
+        squares[: len(sizes)] = sizes**2
+        return cls(vectors * signs, along(turned * signs, interaction), squares)
 
 
 def content_maps(factors: Array, least: float, names: Sequence[str]) -> Array:
@@ -162,67 +238,6 @@ def style_steps(points: Array, shape: tuple[int, int], count: int, threads: int)
                  16.0 * rows * columns / max(styles, 1) + 16.0 * rows * count)]
 
 
-NAMED_STYLES = 10  # styles in a message
-
-
-@stored("style-projector", axes="cp", maps="scp")
-@frozen
-class StyleProjector(Projector):
-    """The map from new points to coordinates by the map of each one's style; `axes` are the mean of these.
-
-    Raises ValueError for maps that are not those of the styles.
-    """
-
-    styles: tuple[str, ...] = field(kw_only=True)  # s
-    maps: Array = field(kw_only=True)  # s x c x p
-
-    def __post_init__(self) -> None:
-        if len(self.styles) != len(self.maps) or len({*self.styles}) != len(self.styles):
-            raise ValueError("there is one map for each style")
-
-    @classmethod
-    def of(cls, styles: tuple[str, ...], maps: Array) -> "StyleProjector":
-        """Return the projector by maps (s x d x p) of styles (s)."""
-        return cls(Columns(), uncentered(maps.shape[1]), maps.mean(axis=0), styles=styles, maps=maps)
-
-    def of_style(self, place: int) -> Projector:
-        """Return the projector of points of one style, by its place."""
-        return Projector(self.similarity, self.centering, self.maps[place], exponent_in=self.exponent_in,
-                         exponent_out=self.exponent_out)
-
-    def place(self, new: Array, labels: Sequence[str] | None) -> Array:
-        """Return coordinates (m x p) of new points (m x d), whose labels (m) are their styles.
-
-        Raises ConfigError without labels, and DataError for a style that no row of the fit has.
-        """
-        if labels is None:
-            _refuse()
-        known = {style: place for place, style in enumerate(self.styles)}
-        places = np.array([known.get(label, -1) for label in labels], dtype=np.int64)
-        if (unknown := np.flatnonzero(places < 0)).size:
-            row = int(unknown[0])
-            raise DataError("STYLE", f"the run has no style {labels[row][:80]!r}", row=row,
-                            hint=f"its styles are {', '.join(style[:80] for style in self.styles[:NAMED_STYLES])}"
-                            f"{', ...' * (len(self.styles) > NAMED_STYLES)}; the first label column names the style")
-        coordinates = np.empty((len(new), self.maps.shape[2]))
-        for place in np.unique(places).tolist():
-            rows = np.flatnonzero(places == place)
-            try:
-                coordinates[rows] = self.of_style(place).project(new[rows])
-            except NumericalError as error:  # which counts rows of this style
-                raise error.changed(row=None if error.row is None else int(rows[error.row])) from None
-        return coordinates
-
-    def project(self, new: Array) -> Array:
-        """Raise ConfigError: the styles of new points (m x d) are needed."""
-        _refuse()
-
-
-def _refuse() -> NoReturn:
-    raise ConfigError("NEEDS-STYLE", "the coordinates of new rows depend on their styles, and no labels are given",
-                      where="input.label_columns", hint="name the column of styles with {input.label_columns}")
-
-
 class Bilinear(Method):
     """Contents in several styles, such as letters in fonts or postures of persons; takes two label columns.
 
@@ -238,6 +253,13 @@ class Bilinear(Method):
     contents side by side. Their singular value decomposition U S Vᵀ gives the least squares: Aˢ are the rows of U S
     that belong to the style, and bᶜ the columns of Vᵀ. There are at most as many axes as columns, and as contents.
 
+    The symmetric model (`--set method.style_axes=2`): Styles have vectors as well: Aˢ = Σ aᵢ Wᵢ, with the vector a of
+    the style and an interaction W that all styles share. The vectors of styles, and those of contents, are orthonormal.
+    They are singular vectors of the means along the axes of the others, computed in turn from the start of all means
+    until their spans stay (`iterate`), so that what the model explains of the means never falls. With as many axes as
+    styles, it is the asymmetric model; with as many axes as contents, it is the asymmetric model with the parts of
+    styles and contents exchanged.
+
     The coordinates of a row are its content vector given its style: the b of least ‖y - Aˢ b‖. They have no unit. Rows
     of the same content lie near each other, whatever their style, if the model holds. If the axes depend on each other
     in a style, its rows have the shortest such vector, with a warning.
@@ -245,12 +267,24 @@ class Bilinear(Method):
     As in the paper, nothing is centered: the first axis is mostly the mean of all rows. Use `--scale center` to model
     deviations from the columns' means.
 
-    New points: New rows need their style, and not their content: `mlcli project RUN new.csv --label-column font`. A
-    style that no row of the fit has is refused.
+    New points: New rows need their style, and not their content: `mlcli project RUN new.csv --label-column font`. By
+    the asymmetric model a style that no row of the fit has is refused. By the symmetric one the rows of a new style
+    give its vector, together with their contents, those of known ones fixed (`--label-column font --label-column
+    letter`). Rows without any label have a style and a content of their own; they need at least as many columns as both
+    have axes, and as much variety in them. Vectors of both are least squares given the others, in turn, from the
+    vectors of all styles and contents of the fit. A row alone does not tell the scale of its style: it has the length
+    of the nearest style of the fit. The style vectors are columns beside the coordinates, `style1`, `style2`, ...
+
+    Reconstruction: `mlcli reconstruct RUN new.csv` leads from coordinates and style vectors, as `project` writes them,
+    to features; `--label-column font` takes the styles of the run that a column names instead, which translates
+    contents into these.
 
     Files: `spectrum.csv` holds the squared singular values, not divided by anything, and their shares of the sum of
-    squares of all means. Axes are ranked by them. `loadings.csv` holds Aˢ, in rows named `column@style`.
-    `residual_share` is the part of the rows' sum of squares that Aˢ b leaves.
+    squares of all means; of the symmetric model those of the means along the axes of styles. Axes are ranked by them.
+    `loadings.csv` holds Aˢ, in rows named `column@style`. `residual_share` is the part of the rows' sum of squares that
+    Aˢ b leaves. Of the symmetric model `factors.csv` holds the vectors of styles and contents, `trace.csv` and
+    `explained_share` the share of the means' sum of squares that it explains, and `style_shares` that of each axis of
+    styles.
 
     Source: Tenenbaum and Freeman, "Separating style and content with bilinear models", Neural Computation 12, 2000.
     """
@@ -262,14 +296,28 @@ class Bilinear(Method):
     rules: ClassVar = ()
     loads: ClassVar = "classes"
     can_resample: ClassVar = False
-    variants: ClassVar = (variant("", "shift"),)
+    later: ClassVar = ("style_axes", "iterate")
+    variants: ClassVar = (variant("", "shift"), variant("symmetric", "shift", style_axes=1))
     axis: ClassVar = "Bilinear"
     name: Literal["bilinear"] = "bilinear"
+    style_axes: int | None = option(None, "Number of axes of styles, of the symmetric model (default: each style has "
+                                    "a matrix of its own, the asymmetric model).", ge=1)
+    iterate: Iterate = Iterate()
     axes: Axes = Axes()
 
     def limit(self, data: Input) -> int:
         """Return the smaller of d and the number of contents."""
         return min(data.values.shape[1], len(set(data.contents))) if isinstance(data, CrossLabeled) else 1
+
+    def resolved_stages(self, data: Input) -> dict[str, Any]:
+        """Return no changes; raises ConfigError for more axes than styles, and for an iteration that is not there."""
+        if self.style_axes is None:
+            return self.refuse_unused("the asymmetric model has no iterations", "iterate")
+        styles = len(set(data.labels)) if isinstance(data, CrossLabeled) else 1
+        if self.style_axes > styles:
+            raise ConfigError("STYLE-AXES", f"{self.style_axes} axes of styles were requested, but the data has "
+                              f"{styles} styles", where="method.style_axes", hint=f"ask for at most {styles}")
+        return {}
 
     def reproduces(self) -> bool:
         """New rows need their style, which a row of features does not have."""
@@ -277,13 +325,34 @@ class Bilinear(Method):
 
     def steps(self, data: CrossLabeled, compute: Compute, share: float | None) -> list[Step]:
         """Return the steps of the singular values of stacked means, and of the rows' contents."""
-        return style_steps(data.values, (len(set(data.labels)), len(set(data.contents))), self.axes.count,
-                           compute.thread_count())
+        shape = styles, contents = len(set(data.labels)), len(set(data.contents))
+        columns, threads = data.values.shape[1], compute.thread_count()
+        steps = style_steps(data.values, shape, self.axes.count, threads)
+        if self.style_axes is None:
+            return steps
+        each = sum(singular_cost(sides, threads) for sides in (
+            (styles, columns * self.axes.count), (self.style_axes * columns, contents)))
+        held = 8.0 * columns * (4.0 * styles * contents + data.values.shape[0])
+        return [repeated("iterate", "alternations", each, held, usual=USUAL, most=self.iterate.limit), *steps]
+
+    def style_span(self, means: Array) -> Iterated[BilinearAxes] | None:
+        """Return the axes of styles of means (s x d x c) after the last alternation; None of the asymmetric model."""
+        if self.style_axes is None:
+            return None
+        styles, columns, contents = means.shape
+        _, sizes, right = singular(means.reshape(styles * columns, contents))
+        count = max(min(self.axes.count, int(np.sum(sizes > 0))), 1)
+        start = start_of_axes(means, self.style_axes, right[:count].T)
+        total = float(np.sum(means**2)) or 1.0
+        return self.iterate(partial(alternated, means=means, total=total), start, turn_between)
 
     def solve(self, data: CrossLabeled, compute: Compute) -> Model:
-        """Compute U S Vᵀ of the stacked means, and of each row the b of least ‖y - Aˢ b‖."""
+        """Compute U S Vᵀ of the stacked means along the axes of styles, and of each row the b of least ‖y - Aˢ b‖."""
         crossing = Crossing.of(data.labels, data.contents, data.ids)
-        found = style_factors(data.values, crossing)
+        means = crossing.means(data.values)
+        span = self.style_span(means)
+        along_span = means if span is None else np.tensordot(span.state.styles, along(span.state.styles, means), 1)
+        found = style_factors(along_span)
         styles, columns, _ = found.factors.shape
         count = self.axes.available_count(len(found.values))
         factors = first_columns(found.factors.reshape(styles * columns, -1), count).reshape(styles, columns, count)
@@ -294,13 +363,31 @@ class Bilinear(Method):
         names = tuple(f"{column}@{style}" for style in crossing.styles for column in data.columns)
         counts = {"styles": dict(zip(crossing.styles, np.bincount(crossing.style).tolist(), strict=True)),
                   "contents": dict(zip(crossing.contents, np.bincount(crossing.content).tolist(), strict=True))}
-        return Model(embedding=embedding * signs,
-                     spectrum=Spectrum.of_values(found.values, float(found.values.sum()), complete=True),
-                     projector=StyleProjector.of(crossing.styles, maps * signs),
-                     loadings=Loadings((factors * signs).reshape(styles * columns, count), names),
-                     fit={**counts, "residual_share": share})
+        total = float(np.sum(means**2)) if span else float(found.values.sum())
+        model = Model(embedding=embedding * signs, spectrum=Spectrum.of_values(found.values, total, complete=True),
+                      projector=StyleProjector.of(crossing.styles, maps * signs),
+                      loadings=Loadings((factors * signs).reshape(styles * columns, count), names),
+                      fit={**counts, "residual_share": share})
+        return model if span is None else with_style_vectors(
+            model, crossing, span, first_columns(found.contents, count) * signs)
 
     def checks(self, subject: Subject) -> Iterator[Check]:
         """Check the singular value equations of means computed again, and the normal equations of the rows."""
         yield from super().checks(subject)
-        yield from bilinear_checks(subject.data, subject.model)
+        yield from bilinear_checks(subject.data, subject.model, self.iterate.tolerance)
+
+
+def with_style_vectors(model: Model, crossing: Crossing, span: Iterated[BilinearAxes], contents: Array) -> Model:
+    """Return the model with the vectors of styles in a span, and of contents (c x p): the symmetric model."""
+    projector, loadings, spectrum = model.projector, model.loadings, model.ranks
+    assert isinstance(projector, StyleProjector) and loadings is not None
+    styles, columns, count = projector.maps.shape
+    found = StyleVectors.of(span.state.styles, loadings.values.reshape(styles, columns, count))
+    total = spectrum.solved_trace or 1.0
+    figures = {"explained_share": float(spectrum.solved[:count].sum()) / total,
+               "style_shares": (found.squares / total).tolist()}
+    placing = FactorProjector(projector.similarity, projector.centering, projector.axes, styles=crossing.styles,
+                              maps=projector.maps, style_vectors=found.vectors, interaction=found.interaction,
+                              contents=crossing.contents, content_vectors=contents)
+    return replace(model, projector=placing, objective=Quantity(span.trace),
+                   fit={**model.fit, **figures, **span.facts})

@@ -70,11 +70,11 @@ def test_new_rows_are_placed_by_their_style(tmp_path: Any) -> None:
     archive.save(tmp_path, {"projector": model.projector})
     projector = archive.load(tmp_path)["projector"]
     styles = [f"s{place}" for place in STYLE]
-    assert np.allclose(projector.place(NOISE, styles), model.embedding, rtol=0, atol=1e-14)
+    assert np.allclose(projector.place(NOISE, [styles]), model.embedding, rtol=0, atol=1e-14)
     with pytest.raises(ConfigError) as unlabeled:
-        projector.place(NOISE, None)
+        projector.place(NOISE, [])
     with pytest.raises(DataError) as unknown:
-        projector.place(NOISE[:2], ["s1", "x"])
+        projector.place(NOISE[:2], [["s1", "x"]])
     assert (unlabeled.value.code, unknown.value.code, unknown.value.row) == ("E-NEEDS-STYLE", "E-STYLE", 1)
 
 
