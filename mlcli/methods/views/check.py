@@ -29,20 +29,30 @@ from mlcli.methods.views.two_views import rows_of_views
 TINY = float(np.finfo(np.float64).tiny)
 
 
-def bilinear_checks(data: CrossLabeled, model: Model) -> list[Check]:
-    """Return the checks of a bilinear model, with the means of its styles and contents computed again."""
+def bilinear_checks(data: CrossLabeled, model: Model, tolerance: float) -> list[Check]:
+    """Return the checks of a bilinear model, with the means of its styles and contents computed again.
+
+    Those of the symmetric model, which converged up to `tolerance`, are along its vectors of styles.
+    """
     styles, contents = sorted({*data.labels}), sorted({*data.contents})
     means = pair_means(data, styles, contents)
-    stacked = means.reshape(-1, len(contents))
     given, axes = model.ranks.solved, model.embedding.shape[1]
     factors = data.unit.measured(model.loadings.values) if model.loadings is not None else np.zeros((0, axes))
-    there = count("loadings", int(factors.shape != (len(stacked), axes) or not np.isfinite(factors).all()),
+    there = count("loadings", int(factors.shape != (means[:, :, 0].size, axes) or not np.isfinite(factors).all()),
                   "there is a factor for each column in each style")
     if there.verdict == "fail":
         return [there]
+    total = float(np.sum(means**2))
+    vectors = getattr(model.projector, "style_vectors", None)
+    more = [] if vectors is None else symmetric_checks(means, factors, model, tolerance)
+    if vectors is not None:
+        if len(vectors) != len(styles):
+            return more
+        means = np.einsum("sq,tq,tdc->sdc", vectors, vectors, means, optimize=True)
+    stacked = means.reshape(-1, len(contents))
     again = np.linalg.svd(stacked, compute_uv=False) ** 2
     top = float(again.max(initial=0.0))
-    rounding = EPS * max(*stacked.shape, 10) * top + EPS * float(np.sum(stacked**2))
+    rounding = EPS * max(*stacked.shape, 10) * top + EPS * total
     values = np.pad(given, (0, axes))[:axes]
     size = min(len(again), len(given))
     spread = max_abs(again[:size] - given[:size]) + float(again[size:].sum())
@@ -52,14 +62,68 @@ def bilinear_checks(data: CrossLabeled, model: Model) -> list[Check]:
         there,
         ratio("spectrum", spread, rounding, "the means of styles and contents, computed again, have these singular "
               "values"),
-        ratio("trace", abs(float(np.sum(stacked**2)) - model.ranks.solved_trace), rounding,
-              "the sum of squares of the means is the sum of squared singular values"),
+        ratio("trace", abs(total - model.ranks.solved_trace), rounding,
+              "the sum of squares of the means is the total of the spectrum"),
         ratio("factors", max_abs(lengths), rounding,
               "factors of different axes are orthogonal, and their squared lengths are squared singular values"),
         ratio("singular", max_abs(pairs), rounding * np.sqrt(top),
               "M Mᵀ A = A S², with the means M, styles and columns stacked, and the factors A")]
     wanted = factors.reshape(len(styles), -1, axes)
-    return [*checks, *content_checks(data, model, wanted, styles, np.sqrt(top))]
+    return [*checks, *more, *content_checks(data, model, wanted, styles, np.sqrt(top))]
+
+
+def symmetric_checks(means: Array, factors: Array, model: Model, tolerance: float) -> list[Check]:
+    """Check the parts of a symmetric bilinear model of means (s x d x c), which give its factors (s d x p).
+
+    That its objective never falls, and what it ends at; that vectors of styles and of contents are orthonormal, and
+    the leading ones of the means along the other; that the vectors and the interaction give the factors, and the
+    factors' pseudo-inverses the maps.
+    """
+    projector, total = require_projector(model.projector), float(np.sum(means**2)) or 1.0
+    names = "style_vectors", "content_vectors", "interaction", "maps"
+    styles, contents, interaction, maps = (np.asarray(getattr(projector, name)) for name in names)
+    (count_of_styles, columns, count_of_contents), axes = means.shape, model.embedding.shape[1]
+    wanted = ((count_of_styles, styles.shape[1]), (count_of_contents, axes), (styles.shape[1], columns, axes),
+              (count_of_styles, columns, axes))
+    there = count("vectors", sum(part.shape != shape for part, shape in zip(
+        (styles, contents, interaction, maps), wanted, strict=True)), "each style and each content has a vector")
+    if there.verdict == "fail":
+        return [there]
+    size = max(*means.shape, 10)
+    root = np.sqrt(total)
+    apart = [max_abs(part.T @ part - np.eye(part.shape[1])) for part in (styles, contents[:, factors.any(axis=0)])]
+    composed = np.einsum("sq,qdp->sdp", styles, interaction).reshape(len(factors), axes)
+    crossed = np.einsum("sq,sdc,cp->qdp", styles, means, contents, optimize=True)
+    blocks = factors.reshape(count_of_styles, columns, axes)
+    sent = np.einsum("sdp,sdq->spq", maps, blocks)  # a projector of each style, on the contents that it tells apart
+    again = max_abs(np.einsum("sdp,spq->sdq", blocks, sent) - blocks)
+    image = np.tensordot(means, contents, 1).reshape(count_of_styles, -1)
+    products = image @ image.T
+    kept = styles.T @ products @ styles
+    turned = max_abs(products @ styles - styles @ kept)
+    short = float(np.linalg.eigvalsh(products)[::-1][: styles.shape[1]].sum() - np.trace(kept))
+    trace = model.trace if model.trace is not None else np.zeros(0)
+    explained, stated = float(np.sum(factors**2)) / total, model.fit.get("explained_share")
+    off = abs(stated - explained) if isinstance(stated, int | float) else float("inf")
+    falls = float(np.max(-np.diff(trace), initial=0.0)) if len(trace) else np.inf
+    end = abs(float(trace[-1]) - explained) if len(trace) else np.inf
+    shares = np.asarray(model.fit.get("style_shares", ()), dtype=np.float64)
+    own = np.sum(interaction**2, axis=(1, 2)) / total
+    return [
+        there,
+        ratio("orthonormal", max(apart), EPS * size, "vectors of styles, and of contents, are orthonormal"),
+        ratio("interaction", max(max_abs(composed - factors), max_abs(crossed - interaction)), EPS * size * root,
+              "the factors are the sums of the interaction over the style vectors, and this is that of the means along "
+              "both vectors"),
+        ratio("maps", again, 2**8 * EPS * size * root, "the maps of styles are inverse to their factors"),
+        *([ratio("alternation", turned, (SLACK * tolerance + EPS * size) * total,
+                 "vectors of styles span an invariant space of the means along the vectors of contents"),
+           ratio("leading", short, (SLACK * tolerance + EPS * size) * total, "this space is the leading one")]
+          if model.fit.get("converged") else [skipped("alternation", "the iteration stopped before it converged")]),
+        ratio("explained", max(off, end, falls), 10 * EPS * size, "the share of the means' sum of squares, which never "
+              "falls, ends as stated"),
+        ratio("style shares", max_abs(shares - own) if shares.shape == own.shape else np.inf, 10 * EPS * size,
+              "the shares of the axes of styles are those of their interaction")]
 
 
 def pair_means(data: CrossLabeled, styles: list[str], contents: list[str]) -> Array:
@@ -275,6 +339,7 @@ def posterior_check(views: list[OrthonormalView], covariance: Array, model: Mode
                  "coordinates are the factors' expectations, given the rows")
 
 
+SLACK = 100.0  # turns of spans that the fit estimates, over its tolerance, as its estimate is rough
 SLOPE = 1e-3  # largest slope of the likelihood in the noise, relative to it, where the iteration has converged
 ABSENT = "the columns of a view depend on each other, or a file of the run is not at hand"
 
