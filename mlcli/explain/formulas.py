@@ -213,6 +213,11 @@ def _styles(value: Any, units: Units) -> list[Values]:
             for number, factor in enumerate(value.factors, start=1)]
 
 
+def _style_axes(value: Any, units: Units) -> list[Values]:
+    return [Values(symbol, np.array(vectors), [f"{called} {place}" for place in range(1, len(vectors) + 1)], AXES)
+            for symbol, called, vectors in (("A", "style", value.state.styles), ("B", "content", value.state.contents))]
+
+
 def _slow(value: Any, units: Units) -> list[Values]:
     return [Values("Δ", np.array(value.slowness)[:, None], AXES, ("Δ",)),
             Values("B", np.array(value.directions), AXES, AXES)]
@@ -467,6 +472,10 @@ TABLE: Mapping[str, Entry] = {
         "Factors of the styles", r"\bar{x}^{sc} ≈ A^s b^c",
         "For each style a matrix that turns the vector of a content into a row, from the means of every style with "
         "every content.", _styles),
+    "Iterate.__call__/bilinear": Entry(
+        "Axes of styles and of contents", r"\max_{A, B} \sum_k \|A^⊤ M_k B\|^2",
+        "Orthonormal vectors over styles and over contents between which the means of all columns k have the largest "
+        "squares; those of either are computed from the others, in turn.", _style_axes),
     "RDAComposition.constraints": Entry(
         "Constraints", "Z = Q R",
         "The columns of the second view, centered and of length one, and an orthonormal basis of what they can "

@@ -30,6 +30,7 @@ NAMES = {  # the module of this package and the class of each
     "trace": "trace:TraceFinding",
     "information": "information:InformationFinding",
     "private": "private:PrivateFinding",
+    "factors": "factors:FactorsFinding",
     "groups": "groups:GroupsFinding",
     "partial": "partial:PartialFinding",
     "contributions": "contributions:ContributionsFinding",

@@ -74,9 +74,14 @@ class Reduction:
             projector.similarity.check(prepared.values, prepared.ids, prepared.columns)
             return classes_table(projector.classify(prepared.values), prepared)
 
-    def features(self, embedding: Array) -> Array:
-        """Features (m x i) of coordinates (m x p); only where there is a decoder."""
-        return self.preparation.features(require_projector(self.projector).reconstruct(embedding))
+    def features(self, embedding: Array, styles: Sequence[str] | None = None) -> Array:
+        """Features (m x i) of coordinates (m x p), in `styles` (m) where they are given; only where some lead back."""
+        from mlcli.methods.views.style_projector import StyleProjector
+
+        projector = require_projector(self.projector)
+        if styles is not None and isinstance(projector, StyleProjector):
+            return self.preparation.features(projector.decode_in(embedding, styles))
+        return self.preparation.features(projector.reconstruct(embedding))
 
     def undone(self, embedding: Array) -> Array:
         """Return features as `features` does, (m, k) array to (m, d) array, for pictures: they may leave the range."""

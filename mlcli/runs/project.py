@@ -11,7 +11,7 @@ import numpy as np
 from mlcli.base.stages.stage import no_listeners, note
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
-from mlcli.core.similarities.projector import require_projector
+from mlcli.core.similarities.projector import Projector, require_projector
 from mlcli.data.options.input import Input, View
 from mlcli.data.options.wording import counted, listed
 from mlcli.data.prepare.views import match_views
@@ -199,20 +199,28 @@ def reconstruct(folder: Path, embedding: Input, compute: Compute) -> Table:
     """
     run = read_model(folder)
     require_decoders(str(folder), run.steps)
-    table = _read_coordinates(run, require_projector(run.projector).axes.shape[1], embedding, compute)
-    return replace(table, values=features_of(run, table.values), columns=run.steps[0].preparation.names)
+    beside = () if embedding.label_columns else require_projector(run.projector).beside
+    table = _read_coordinates(run, embedding, compute, beside)
+    styles = next(iter(table.labels.values()), None)
+    with table.rows_named():
+        return replace(table, values=features_of(run, table.values, styles), columns=run.steps[0].preparation.names)
 
 
-def features_of(run: StoredModel, coordinates: Array) -> Array:
-    """The features (m x d) of coordinates (m x p), back through every step of the run."""
-    for step in reversed(run.steps):
-        coordinates = step.features(coordinates)
-    return coordinates
+def features_of(run: StoredModel, coordinates: Array, styles: Sequence[str] | None = None) -> Array:
+    """The features (m x d) of coordinates (m x p), back through every step of the run.
+
+    `styles` (m) are those of the rows, of a run that has styles.
+    """
+    *before, last = run.steps
+    features = last.features(coordinates, styles)
+    for step in reversed(before):
+        features = step.features(features)
+    return features
 
 
 def require_decoders(place: str, steps: tuple[Reduction, ...]) -> None:
     """Raises ConfigError where a step does not lead back to what it was given."""
-    if any(step.projector.decoder is None for step in steps):
+    if not all(isinstance(step.projector, Projector) and step.projector.leads_back for step in steps):
         raise ConfigError("NO-RECONSTRUCTION", "this run cannot reconstruct features from coordinates",
                           where=place, hint=f"only these methods can: {methods_with_decoder()}")
     if not all(step.preparation.invertible for step in steps[1:]):
@@ -228,7 +236,7 @@ def variance(folder: Path, embedding: Input, compute: Compute) -> Table:
     """
     run = read_model(folder)
     projector = require_projector(run.projector)
-    table = _read_coordinates(run, projector.axes.shape[1], embedding, compute)
+    table = _read_coordinates(run, embedding, compute)
     found = projector.variance(table.values)
     if found is None:
         raise ConfigError("NO-VARIANCE", "this run gives no variance of reconstructed features",
@@ -236,10 +244,10 @@ def variance(folder: Path, embedding: Input, compute: Compute) -> Table:
     return replace(table, values=found[:, None], columns=("variance",))
 
 
-def _read_coordinates(run: StoredModel, count: int, embedding: Input, compute: Compute) -> Table:
-    """The columns y1..yp of a table, whose id column is found by the name the run gave it."""
+def _read_coordinates(run: StoredModel, embedding: Input, compute: Compute, beside: Sequence[str] = ()) -> Table:
+    """The columns y1..yp of a table and those `beside` them; its id column is found by the name the run gave it."""
     require_all(embedding)
-    axes = axis_names(count)
+    axes = (*axis_names(require_projector(run.projector).axes.shape[1]), *beside)
     table = read_coordinates(embedding, axes, run.id_name, compute)
     if len(table.columns) != len(axes):
         raise DataError("AXES", f"{len(table.columns)} columns, but the run has {len(axes)} axes",

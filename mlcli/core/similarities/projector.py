@@ -169,6 +169,16 @@ class Projector(ProjectionUnits):
         return self.place(new, labels), {}
 
     @property
+    def beside(self) -> tuple[str, ...]:
+        """The names of these further numbers, which the way back to features needs as well."""
+        return ()
+
+    @property
+    def leads_back(self) -> bool:
+        """Whether coordinates lead back to features."""
+        return self.decoder is not None
+
+    @property
     def rowwise(self) -> bool:
         """Whether coordinates of a new point do not depend on those that come with it."""
         return self.similarity.rowwise

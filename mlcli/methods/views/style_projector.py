@@ -102,6 +102,15 @@ class StyleProjector(Projector):
         """Raise ConfigError: the styles of new points (m x d) are needed."""
         _refuse()
 
+    @property
+    def leads_back(self) -> bool:
+        """Whether coordinates lead back to features: in a style they do."""
+        return True
+
+    def reconstruct(self, embedding: Array) -> Array:
+        """Raise ConfigError: the styles of coordinates (m x p) are needed."""
+        _refuse()
+
     def decode_in(self, coordinates: Array, styles: Sequence[str]) -> Array:
         """Return features (m x d) of coordinates (m x p) in styles (m) of the fit; raises DataError for others."""
         places = self.require_styles(styles)
@@ -161,7 +170,12 @@ class FactorProjector(StyleProjector):
             coordinates, vectors = (np.concatenate(parts) for parts in zip(*found, strict=True))
         else:
             coordinates, vectors = self._place(new, styles, contents)
-        return coordinates, {f"style{axis}": column for axis, column in enumerate(vectors.T, start=1)}
+        return coordinates, dict(zip(self.beside, vectors.T, strict=True))
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """The names of the axes of styles, beside those of coordinates."""
+        return tuple(f"style{axis}" for axis in range(1, self.style_vectors.shape[1] + 1))
 
     def _place(self, new: Array, styles: Sequence[str], contents: Sequence[str]) -> tuple[Array, Array]:
         """Return coordinates (m x p) and style vectors (m x q) of new points (m x d), by their labels (m)."""
@@ -224,6 +238,10 @@ class FactorProjector(StyleProjector):
     def decode_in(self, coordinates: Array, styles: Sequence[str]) -> Array:
         """Return features (m x d) of coordinates (m x p) in styles (m) of the fit; raises DataError for others."""
         return self.decode_with(coordinates, self.style_vectors[self.require_styles(styles)])
+
+    def reconstruct(self, embedding: Array) -> Array:
+        """Return features (m x d) of coordinates and, beside them, style vectors (m x (p + q))."""
+        return self.decode_with(*np.split(embedding, [self.maps.shape[2]], axis=1))
 
     def decode_with(self, coordinates: Array, vectors: Array) -> Array:
         """Return features (m x d) of coordinates (m x p) in the styles of vectors (m x q)."""
