@@ -105,7 +105,7 @@ class StyleFactors:
 
 @stage("styles")
 def style_factors(means: Array) -> StyleFactors:
-    """Return the factors of styles: U S of the means (s x d x c), stacked as (s d x c) = U S Vᵀ (Tenenbaum and Freeman).
+    """Return the factors of styles: U S of means (s x d x c), stacked as (s d x c) = U S Vᵀ (Tenenbaum and Freeman).
 
     Contents bᶜ, the columns of Vᵀ, are orthonormal vectors over contents. Nothing is centered.
     """
@@ -155,7 +155,7 @@ def turn_between(before: BilinearAxes, after: BilinearAxes) -> float:
 
 
 def start_of_axes(means: Array, count: int, contents: Array) -> BilinearAxes:
-    """Return the axes to begin with: `count` of styles, by singular vectors of the means, and those of contents (c x p).
+    """Return the axes to begin with: `count` of styles, by singular vectors of means (s x d x c), and contents (c x p).
 
     Warns where the means of styles extend along fewer axes.
     """

@@ -181,6 +181,11 @@ class FactorProjector(StyleProjector):
         """Return coordinates (m x p) and style vectors (m x q) of new points (m x d), by their labels (m)."""
         places = self.places_of(styles)
         others = np.flatnonzero(places < 0)
+        if named := sorted({styles[row] for row in others.tolist()} - {*filter(is_missing, styles)}):
+            said = "style of new rows is" if len(named) == 1 else "styles of new rows are"
+            note("N-NEW-STYLES", f"{len(named):,} {said} not of the run, and the rows of each give its vector: "
+                 f"{', '.join(style[:80] for style in named[:NAMED_STYLES])}{', ...' * (len(named) > NAMED_STYLES)}",
+                 styles=len(named))
         coordinates, vectors = np.empty((len(new), self.maps.shape[2])), self.style_vectors[places]
         known = np.flatnonzero(places >= 0)
         coordinates[known] = self.place_by(new[known], self.maps, places[known])
@@ -212,8 +217,7 @@ class FactorProjector(StyleProjector):
     @cached_property
     def _reduced(self) -> tuple[Array, Array]:
         """An orthonormal basis (c x r) of all that the model can give, and the interaction in it (q x r x p)."""
-        axes, columns, _ = self.interaction.shape
-        left, sizes, _ = singular(self.interaction.transpose(1, 0, 2).reshape(columns, -1))
+        left, sizes, _ = singular(self.interaction.transpose(1, 0, 2).reshape(self.interaction.shape[1], -1))
         basis = left[:, sizes > 2**4 * EPS * sizes.max(initial=0.0)]
         return basis, np.einsum("qcp,cr->qrp", self.interaction, basis)
 

@@ -308,7 +308,7 @@ def test_new_points_far_outside_are_projected_or_refused(name: str) -> None:
         try:
             assert np.isfinite(projected(name, new)).all()
         except NumericalError as error:
-            assert size > 1e100 and "row 3, " in str(error) and error.code == "E-PROJECTION"
+            assert size > 1e100 and re.search(r"row [345], ", str(error)) and error.code == "E-PROJECTION"
 
 
 @every_configuration
