@@ -39,6 +39,7 @@ awk -F, 'NR > 3 {sum += $2} END {printf "mean of the dropped eigenvalues: %.6f\n
 mlcli sfa sample_data/mixture.csv -p 3 -o runs/sfa
 mlcli lgssm sample_data/oscillator.csv --set prepare.missing=model -o runs/lgssm
 mlcli bilinear sample_data/postures.csv --label-column person --label-column posture -p 3 -o runs/bilinear
+mlcli bilinear sample_data/postures.csv --label-column person --label-column posture -p 3 --set method.style_axes=3 -o runs/symmetric
 
 mlcli pca sample_data/iris.csv -p 2 --set method.route=dual -o runs/dual -q
 mlcli pca sample_data/iris.csv -p 2 --set method.route=svd -o runs/svd -q

@@ -152,7 +152,8 @@ class StoredModel:
         (Bonferroni). Raises ConfigError where a step places no rows.
         """
         scores, shares, linear = list[Array](), list[Array](), dict[str, Array]()
-        own, unknown, beside = list[Array](), self.score is None, dict[str, Array]()
+        own, unknown = list[Array](), self.score is None
+        beside: Mapping[str, Array] = {}
         for step in self.steps:
             step.projector.require_places()
             prepared = step.prepared(table)

@@ -84,12 +84,12 @@ def map_check(model: Model, factors: Array, root: float) -> Check:
     error, wrong = 0.0, EPS * max(*factors.shape, 10)
     for way, factor in zip(maps, factors, strict=True):
         both, across = way.T @ factor, factor @ way.T
-        size, length = np.linalg.norm(factor), np.linalg.norm(way)
+        size, length = float(np.linalg.norm(factor)), float(np.linalg.norm(way))
         growth = 1 + size * length
         gaps = [max_abs(factor @ both - factor) / (growth * max(root, TINY)),
                 max_abs(both @ way.T - way.T) / (growth * max(length, TINY)),
                 max_abs(both - both.T) / growth, max_abs(across - across.T) / growth]
-        error = float(np.maximum(error, np.max(gaps)))  # NaN stays
+        error = float(np.maximum(error, np.max(np.array(gaps))))  # NaN stays
     return ratio("maps", error, wrong, "the map of a style is the pseudo-inverse of its factors")
 
 

@@ -164,7 +164,7 @@ class FactorProjector(StyleProjector):
         too few columns, and DataError for a new style of too few points.
         """
         missing = [""] * len(new)
-        styles, contents = [*labels[:2], *[missing] * (2 - len(labels[:2]))]
+        styles, contents = labels[0] if labels else missing, labels[1] if len(labels) > 1 else missing
         if not labels:
             found = [self._place(new[rows], missing[rows], missing[rows]) for rows in _batches(len(new))]
             coordinates, vectors = (np.concatenate(parts) for parts in zip(*found, strict=True))
@@ -343,7 +343,8 @@ class Cells:
 
     def squares(self, values: Array) -> Array:
         """Return the sums of squares of values (k x r) of the cells, of each piece."""
-        return np.bincount(self.cell_pieces, np.einsum("kr,kr->k", values, values), minlength=self.count)
+        return np.asarray(np.bincount(self.cell_pieces, np.einsum("kr,kr->k", values, values), minlength=self.count),
+                          dtype=np.float64)
 
     def within(self, pieces: AnyArray) -> "Cells":
         """Return the cells of some pieces, by a mask of these; the numbers of pieces stay."""
@@ -379,8 +380,9 @@ class Vectors:
     @classmethod
     def of(cls, cells: Cells, styles: Array, contents: Array) -> "Vectors":
         """Return the vectors of the fit's styles (s x q) and contents (t x p), and zeros for those that are new."""
-        return cls(*(np.vstack([known, np.zeros((len(pieces) - len(known), known.shape[1]))])
-                     for known, pieces in zip((styles, contents), cells.pieces, strict=True)))
+        wholes = [np.vstack([known, np.zeros((len(pieces) - len(known), known.shape[1]))])
+                  for known, pieces in zip((styles, contents), cells.pieces, strict=True)]
+        return cls(wholes[0], wholes[1])
 
     def starts(self, cells: Cells) -> Iterator["Vectors"]:
         """Yield the starts: all new styles are like one of the fit, or all new contents; one where either is known."""
