@@ -33,7 +33,7 @@ MORE = {"pca": {"loadings.csv"}, "ppca": {"loadings.csv"}, "fa": {"loadings.csv"
         "ca": {"loadings.csv"}, "mca": {"loadings.csv"}, "cca": {"loadings.csv"}, "rda": {"loadings.csv"},
         "dbrda": {"loadings.csv"}, "ibfa": {"loadings.csv", "private.csv"},
         "gib": {"loadings.csv", "information.csv"}, "ib": {"loadings.csv", "information.csv"},
-        "bilinear": {"loadings.csv"}, "sfa": {"loadings.csv"},
+        "bilinear": {"loadings.csv"}, "bilinear-symmetric": {"factors.csv", "trace.csv"}, "sfa": {"loadings.csv"},
         "ica": {"loadings.csv", "trace.csv"}, "lgssm": {"loadings.csv", "trace.csv", "posterior.csv"},
         "gplvm": {"trace.csv"}, "mvgplvm": {"trace.csv", "posterior.csv"}, "gpdm": {"trace.csv", "forecast.csv"},
         "autoencoder": {"trace.csv"}, "lpp": {"loadings.csv"}, "npe": {"loadings.csv"}, "lltsa": {"loadings.csv"},
