@@ -60,13 +60,11 @@ def placement_checks(subject: Subject, moving: Indices) -> Iterator[Check]:
         yield count("placed", 0, "there are no new rows")
         return
     cost = ROW + NUMBER * len(subject.projector.axes) * subject.data.values.shape[1]
-    some = moving[subject.plan.sample_in_memory(0.2, cost, len(moving), least=1)] if subject.similarity.rowwise else (
+    some = moving[subject.plan.sample_in_memory(0.2, cost, len(moving), least=1)] if subject.projector.rowwise else (
         moving)
-    values = np.asarray(subject.data.values)[some]
-    if subject.similarity.rowwise:
-        found = np.vstack([subject.projector.project(row[None, :]) for row in values])
-    else:
-        found = subject.projector.project(values)
+    values = np.asarray(subject.data.values)
+    parts = [some[[place]] for place in range(len(some))] if subject.projector.rowwise else [some]
+    found = np.vstack([subject.projector.place(values[rows], subject.data.labels_at(rows)) for rows in parts])
     gaps = np.abs(found - subject.embedding[some])
     allowed = np.maximum(np.asarray(row_tolerance(subject, some)), 1e-12 * max_abs(subject.embedding))
     yield ratio("placed", float((gaps / np.where(allowed > 0, allowed, 1e-300)).max(initial=0.0)), 1.0,

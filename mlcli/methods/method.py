@@ -142,9 +142,7 @@ class Method(Options):
         """
         found = np.array(places)
         if len(moving):
-            labels = [getattr(data, name) for name in ("labels", "contents") if hasattr(data, name)]
-            found[moving] = model.required_projector.place(
-                data.values[moving], [[texts[row] for row in moving.tolist()] for texts in labels])
+            found[moving] = model.required_projector.place(data.values[moving], data.labels_at(moving))
         return replace(model, embedding=found, added=True,
                        spectrum=model.spectrum and replace(model.spectrum, vectors=found))
 

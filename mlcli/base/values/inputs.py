@@ -42,6 +42,10 @@ class Given:
         """The unit of each view."""
         return (self.unit,)
 
+    def labels_at(self, rows: Indices) -> list[list[str]]:
+        """Return each of the labels that a method uses of the points at `rows` (m); none where it uses none."""
+        return []
+
     @property
     def value_unit(self) -> Unit:
         """The unit of the values."""
@@ -161,6 +165,10 @@ class Labeled(Features):
     needs: ClassVar[str] = "a label column; give {input.label_columns}"
     labels: Sequence[str] = ()  # n
 
+    def labels_at(self, rows: Indices) -> list[list[str]]:
+        """Return the classes of the points at `rows` (m)."""
+        return [[self.labels[i] for i in rows]]
+
     def take(self, rows: Indices) -> Self:
         """Return the points at `rows`, an (m,) array of indices."""
         return replace(super().take(rows), labels=[self.labels[i] for i in rows])
@@ -172,6 +180,10 @@ class CrossLabeled(Labeled):
 
     needs: ClassVar[str] = "two label columns, of styles and of contents; give {input.label_columns} twice"
     contents: Sequence[str] = ()  # n
+
+    def labels_at(self, rows: Indices) -> list[list[str]]:
+        """Return the styles and the contents of the points at `rows` (m)."""
+        return [*super().labels_at(rows), [self.contents[i] for i in rows]]
 
     def take(self, rows: Indices) -> Self:
         """Return the points at `rows`, an (m,) array of indices."""
