@@ -112,6 +112,7 @@ class OffManifold:
     exact: bool  # whether these are of rows that were held out of the fit; else p is approximate
     hotelling_t2: Array | None = None  # m, of pca, ppca and fa
     q: Array | None = None  # m
+    beside: Mapping[str, Array] = field(default_factory=dict)  # further numbers, as style vectors, by name (m each)
 
 
 @frozen
@@ -155,51 +156,56 @@ class Run:
         source = b64encode(drawn.encode("utf-8", "replace")).decode()  # an image: no part of it can be a script
         return f'<img alt="Scatter plot of the first two axes" src="data:image/svg+xml;base64,{source}">\n{said}'
 
-    def project(self, array: Any) -> Array:
+    def project(self, array: Any, labels: Any = None) -> Array:
         """Coordinates (m x p) of new rows (m x d): the run's columns in their order, before any preparation.
 
         Answers in words are texts of a data frame or their numbers from 1; reverse-keyed items are turned here.
         Of a run of dissimilarities or of a kernel a row holds the numbers to each of the run's points; where those of
-        the run were squared (`input.squared`), so are these. Raises DataError for rows that do not fit, and ConfigError
-        where the method places no new points.
+        the run were squared (`input.squared`), so are these. `labels`, one column or several by their names, are the
+        styles of the rows, and then their contents, of bilinear. Raises DataError for rows that do not fit, and
+        ConfigError where the method places no new points.
         """
-        return np.array(self._placed(array).coordinates.values)  # a copy, as tables are read-only
+        return np.array(self._placed(array, labels).coordinates.values)  # a copy, as tables are read-only
 
-    def off_manifold(self, array: Any) -> "OffManifold":
+    def off_manifold(self, array: Any, labels: Any = None) -> "OffManifold":
         """How far new rows (m x d), given as to `project`, lie off the manifold of the fit, with p and coordinates.
 
         Raises what `project` does, and ConfigError where the run has no scores of rows.
         """
-        found = self._placed(array)
+        found = self._placed(array, labels)
         if found.scores is None or found.p is None:
             raise ConfigError("NO-SCORES", "this run does not tell how far new rows are off its manifold",
                               hint="fit features or dissimilarities by a method that places new points; a run of an "
                               "earlier version has to be made again")
         score = self._model.score
         return OffManifold(np.array(found.coordinates.values), found.scores, found.p,
-                           score is not None and score.exact, **found.linear)
+                           score is not None and score.exact, **found.linear, beside=found.beside)
 
-    def _placed(self, array: Any) -> PlacedRows:
+    def _placed(self, array: Any, labels: Any) -> PlacedRows:
         """Place new rows (m x d) by every step."""
         model = self._model
         with call(), limit_threads(Compute().thread_count()):
             return model.place(new_rows(array, model.steps[0].preparation.columns, model.trained, model.kind,
                                         coding=model.coding, rule=model.rule, categories=model.categories,
-                                        closed=model.closed, squared=self.squared))
+                                        closed=model.closed, squared=self.squared, labels=labels))
 
-    def reconstruct(self, coordinates: Any) -> Array:
+    def reconstruct(self, coordinates: Any, labels: Any = None) -> Array:
         """Features (m x d), in the units of the data, of coordinates (m x p).
 
-        Raises DataError for coordinates that do not fit, and ConfigError where no way leads back to features.
+        Of bilinear `labels` are styles of the run; without them style vectors follow the coordinates (m x (p + q)), as
+        `off_manifold` has them `beside`. Raises DataError for coordinates that do not fit, and ConfigError where no way
+        leads back to features.
         """
         from mlcli.core.similarities.projector import require_projector
         from mlcli.runs.project import features_of, require_decoders
 
         model = self._model
         require_decoders(HERE if isinstance(self.source, StoredModel) else str(self.source), model.steps)
-        count = require_projector(model.projector).axes.shape[1]
+        projector = require_projector(model.projector)
+        names = (*axis_names(projector.axes.shape[1]), *(projector.beside if labels is None else ()))
         with call(), limit_threads(Compute().thread_count()):
-            return features_of(model, new_rows(coordinates, axis_names(count), (), "features").values)
+            table = new_rows(coordinates, names, (), "features", labels=labels)
+            return features_of(model, table.values, next(iter(table.labels.values()), None))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A pickle holds the model in its own format (model.json and model.npz), or the run directory's path."""

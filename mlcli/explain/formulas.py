@@ -473,7 +473,7 @@ TABLE: Mapping[str, Entry] = {
         "For each style a matrix that turns the vector of a content into a row, from the means of every style with "
         "every content.", _styles),
     "Iterate.__call__/bilinear": Entry(
-        "Axes of styles and of contents", r"\max_{A, B} \sum_k \|A^⊤ M_k B\|^2",
+        "Axes of styles and of contents", r"\max_{A, B} \sum_k ‖A^⊤ M_k B‖^2",
         "Orthonormal vectors over styles and over contents between which the means of all columns k have the largest "
         "squares; those of either are computed from the others, in turn.", _style_axes),
     "RDAComposition.constraints": Entry(

@@ -130,7 +130,7 @@ def _with_categories(frame: Sheet, labels: Sequence[str], *, named: bool) -> She
 
 def new_rows(array: Any, columns: Sequence[str], points: Sequence[str], kind: str, *,
              coding: Coding | None = None, rule: SimilarityRule | None = None, categories: Categories | None = None,
-             closed: bool = False, squared: bool = False) -> Table:
+             closed: bool = False, squared: bool = False, labels: Any = None) -> Table:
     """Return new rows for a run: with its columns, or with a number for each of its points; raises DataError.
 
     Columns of a data frame are matched by name. Answers become numbers by the run's `coding`; those of an array are
@@ -163,7 +163,8 @@ def new_rows(array: Any, columns: Sequence[str], points: Sequence[str], kind: st
     if kind == "dissimilarities":
         refuse_negative(values, ids, wanted, HERE)
         values = np.sqrt(values) if squared else values
-    return Table(values, wanted, ids, ROW, kind=kind)
+    told = {str(name): texts(given, len(values), f"the label {name}") for name, given in labels_of(labels).items()}
+    return Table(values, wanted, ids, ROW, kind=kind, labels=told)
 
 
 def require_effect(input: Input, *, annotated: bool) -> None:

@@ -253,13 +253,6 @@ class Bilinear(Method):
     contents side by side. Their singular value decomposition U S Vᵀ gives the least squares: Aˢ are the rows of U S
     that belong to the style, and bᶜ the columns of Vᵀ. There are at most as many axes as columns, and as contents.
 
-    The symmetric model (`--set method.style_axes=2`): Styles have vectors as well: Aˢ = Σ aᵢ Wᵢ, with the vector a of
-    the style and an interaction W that all styles share. The vectors of styles, and those of contents, are orthonormal.
-    They are singular vectors of the means along the axes of the others, computed in turn from the start of all means
-    until their spans stay (`iterate`), so that what the model explains of the means never falls. With as many axes as
-    styles, it is the asymmetric model; with as many axes as contents, it is the asymmetric model with the parts of
-    styles and contents exchanged.
-
     The coordinates of a row are its content vector given its style: the b of least ‖y - Aˢ b‖. They have no unit. Rows
     of the same content lie near each other, whatever their style, if the model holds. If the axes depend on each other
     in a style, its rows have the shortest such vector, with a warning.
@@ -267,17 +260,23 @@ class Bilinear(Method):
     As in the paper, nothing is centered: the first axis is mostly the mean of all rows. Use `--scale center` to model
     deviations from the columns' means.
 
-    New points: New rows need their style, and not their content: `mlcli project RUN new.csv --label-column font`. By
-    the asymmetric model a style that no row of the fit has is refused. By the symmetric one the rows of a new style
-    give its vector, together with their contents, those of known ones fixed (`--label-column font --label-column
-    letter`). Rows without any label have a style and a content of their own; they need at least as many columns as both
-    have axes, and as much variety in them. Vectors of both are least squares given the others, in turn, from the
-    vectors of all styles and contents of the fit. A row alone does not tell the scale of its style: it has the length
-    of the nearest style of the fit. The style vectors are columns beside the coordinates, `style1`, `style2`, ...
+    Symmetric model: With `--set method.style_axes=2` styles have vectors as well: Aˢ = Σ aᵢ Wᵢ, with the vector a of a
+    style and an interaction W that all styles share. The vectors of styles, and those of contents, are orthonormal.
+    They are singular vectors of the means along those of the others, which are computed in turn until both spans stay
+    (`iterate`); what the model explains of the means never falls on the way. With as many axes as styles it is the
+    asymmetric model; with as many axes as contents it is that of the exchanged labels.
 
-    Reconstruction: `mlcli reconstruct RUN new.csv` leads from coordinates and style vectors, as `project` writes them,
-    to features; `--label-column font` takes the styles of the run that a column names instead, which translates
-    contents into these.
+    New points: New rows need their style, and not their content: `mlcli project RUN new.csv --label-column font`. The
+    asymmetric model refuses a style that no row of the fit has. In the symmetric one the rows of a new style give its
+    vector, and a second label column names contents, whose vectors are known where the fit had them. Rows without
+    labels have a style and a content of their own; they need as many columns as both have axes together. Vectors that
+    are not known are least squares given the others, in turn, from the vectors of each style and each content of the
+    fit. Where no style and no content is known, their scale is not either: a style then has the length of the nearest
+    one of the fit. The style vectors stand beside the coordinates, in the columns `style1`, `style2`, ...
+
+    Reconstruction: `mlcli reconstruct RUN placed.csv` turns coordinates and style vectors, as `project` writes them,
+    into features. With `--label-column font` the column names styles of the run instead: contents of other rows are
+    translated into these.
 
     Files: `spectrum.csv` holds the squared singular values, not divided by anything, and their shares of the sum of
     squares of all means; of the symmetric model those of the means along the axes of styles. Axes are ranked by them.

@@ -32,6 +32,8 @@ RUNS = {"pca": ("us_arrests.csv", "--set", "report.image=[2,2]", *CHOSEN),
                  str(SAMPLES / "us_arrests.csv"), "--set", "input.view.columns=[UrbanPop,Rape]"),
         "mfa": ("us_arrests.csv", "-m", "mfa", "--contributions", "--groups", "first=Murder,Assault", "--groups",
                 "second=UrbanPop,Rape"),
+        "bilinear": ("postures.csv", "-m", "bilinear", "--label-column", "person", "--label-column", "posture", "--set",
+                     "method.style_axes=2"),
         "fa": ("us_arrests.csv", "-m", "fa", "-p", "1", "--reliability"),
         "genes": ("us_arrests.csv", "--transform", "log1p", "--variable-genes", "3"),
         "nmds": ("us_arrests.csv", "-m", "nmds", "--set", "method.starts=1"),
@@ -78,11 +80,18 @@ def owner(runs: Mapping[str, Made], name: str) -> Made:
     return found[0]
 
 
+def cells(value: CsvColumns, name: str) -> list[Any]:
+    """A column as numbers, or as the texts that it holds."""
+    try:
+        return list(value.numbers(name))
+    except ValueError:
+        return list(value.texts(name))
+
+
 def plain(value: Any) -> Any:
     """A value as lists, mappings and numbers, without what it has computed meanwhile."""
     if isinstance(value, CsvColumns):
-        return {name: list(value.columns[name]) if i < 1 and isinstance(value.columns[name][0], str) else
-                value.numbers(name) for i, name in enumerate(value.columns)}
+        return {name: cells(value, name) for name in value.columns}
     if isinstance(value, Mapping):
         return {name: plain(part) for name, part in value.items()}
     if isinstance(value, np.ndarray):
