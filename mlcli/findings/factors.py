@@ -61,7 +61,7 @@ class FactorsFinding(Finding["CsvColumns"]):
         import numpy as np
 
         from mlcli.report.drawing.html import figure, fold, section, sentence, table
-        from mlcli.report.figures.coloring import single_color
+        from mlcli.report.figures.coloring import coloring
         from mlcli.report.figures.scatter import Points, scatter
 
         names = [name for name in value.columns if name.startswith("v")]
@@ -71,7 +71,7 @@ class FactorsFinding(Finding["CsvColumns"]):
         vectors = vectors[:, np.isfinite(vectors).all(axis=0)]
         ids = [value.texts("name")[row] for row in styles.tolist()]
         drawn = [] if vectors.shape[1] < 2 else [figure(scatter(
-            Points(vectors[:, :2], ids, single_color(len(ids)), len(ids), axes=("Style 1", "Style 2")), "Styles"))]
+            Points(vectors[:, :2], ids, coloring(STYLE, ids), len(ids), axes=("Style 1", "Style 2")), "Styles"))]
         rows = [(name, factor, f"{number:.0f}", *("" if cell != cell else f"{cell:.4g}" for cell in cells))
                 for name, factor, number, *cells in zip(*map(value.texts, TEXTS), value.numbers("rows"),
                                                         *map(value.numbers, names), strict=True)][:MOST]
