@@ -47,6 +47,7 @@ def project(run: behavior.Run, new: New, *, as_view: AsView = None, view: View =
     mlcli project runs/faces-isomap new.csv --share 0.2 --history shares.csv
     mlcli project runs/genes-ibfa new_doses.csv --as-view 2
     mlcli project runs/genes-ibfa new_genes.csv --view new_doses.csv
+    mlcli project runs/letters-bilinear letters.csv --label-column font
 
     Columns are matched by name, and others are ignored with a note. Rows without ids are called new1, new2 and so on.
     off_manifold tells how far a row is from what the run was fitted to, and off_manifold_p how usual that is: the

@@ -25,6 +25,7 @@ def reconstruct(run: behavior.Run, embedding: Embedding, *, output: behavior.Tab
 
     \b
     mlcli reconstruct runs/faces-pca runs/faces-pca/embedding.csv -o smooth.csv
+    mlcli reconstruct runs/letters-bilinear new_letters.csv --label-column font
     """
     from mlcli.runs import project
 

@@ -318,6 +318,10 @@ class Bilinear(Method):
                               f"{styles} styles", where="method.style_axes", hint=f"ask for at most {styles}")
         return {}
 
+    def ranks_by(self) -> str:
+        """Return what the numbers in spectrum.csv are: of the symmetric model, of means along the axes of styles."""
+        return self.ranked_by + ("" if self.style_axes is None else ", along the axes of styles")
+
     def reproduces(self) -> bool:
         """New rows need their style, which a row of features does not have."""
         return False
