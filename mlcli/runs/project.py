@@ -200,7 +200,13 @@ def reconstruct(folder: Path, embedding: Input, compute: Compute) -> Table:
     run = read_model(folder)
     require_decoders(str(folder), run.steps)
     beside = () if embedding.label_columns else require_projector(run.projector).beside
-    table = _read_coordinates(run, embedding, compute, beside)
+    try:
+        table = _read_coordinates(run, embedding, compute, beside)
+    except ConfigError as error:
+        if not beside or error.code != "E-UNKNOWN-COLUMN":
+            raise
+        raise error.changed(hint=f"give what `mlcli project` writes, with style vectors in {', '.join(beside)}, or "
+                            "name a column of the run's styles with {input.label_columns}") from None
     styles = next(iter(table.labels.values()), None)
     with table.rows_named():
         return replace(table, values=features_of(run, table.values, styles), columns=run.steps[0].preparation.names)

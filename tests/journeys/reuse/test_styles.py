@@ -59,6 +59,10 @@ def test_letters_of_a_new_font_come_back(mlcli: Caller, run: Path, named: tuple[
     called = mlcli("reconstruct", run, "placed.csv", "-o", "back.csv")
     assert called.code == 0, called.err
     assert np.abs(read("back.csv", COLUMNS) - [row_of(*pair) for pair in NEW]).max() < 1e-10
+    called = mlcli("reconstruct", run, run / "embedding.csv", "-o", "own.csv")
+    assert called.code == 78 and wording(called.err) == ["E-UNKNOWN-COLUMN"] and not Path("own.csv").exists()
+    assert mlcli("reconstruct", run, run / "embedding.csv", "--label-column", "font", "-o", "own.csv").code == 0
+    assert np.abs(read("own.csv", COLUMNS) - read("known.csv", COLUMNS)).max() < 1e-10
     vectors = read("placed.csv", ("style1", "style2"))
     assert len(named) == 0 or np.ptp(vectors, axis=0).max() == 0
 
