@@ -272,7 +272,8 @@ class Bilinear(Method):
     labels have a style and a content of their own; they need as many columns as both have axes together. Vectors that
     are not known are least squares given the others, in turn, from the vectors of each style and each content of the
     fit. Where no style and no content is known, their scale is not either: a style then has the length of the nearest
-    one of the fit. The style vectors stand beside the coordinates, in the columns `style1`, `style2`, ...
+    one of the fit. The style vectors stand beside the coordinates, in the columns `style1`, `style2`, ...; with a
+    second label column so do the vectors of contents, which all rows of a new content share (`content1`, ...).
 
     Reconstruction: `mlcli reconstruct RUN placed.csv` turns coordinates and style vectors, as `project` writes them,
     into features. With `--label-column font` the column names styles of the run instead: contents of other rows are

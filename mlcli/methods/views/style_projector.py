@@ -19,7 +19,7 @@ from mlcli.base.stages.stage import note, stage
 from mlcli.base.stored import stored
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.check import EPS
-from mlcli.base.values.missing import is_missing
+from mlcli.base.values.missing import is_missing, present_cells
 from mlcli.core.centering import uncentered
 from mlcli.core.linalg import singular
 from mlcli.core.similarities.base import Columns
@@ -160,59 +160,63 @@ class FactorProjector(StyleProjector):
 
         The first labels (m) are styles and the second ones contents. Points of a style that the fit did not have share
         its vector, which follows from them, and from the vectors of their contents where the fit had these. A point
-        without a style has one of its own, and so for contents. Raises ConfigError for points without labels that have
+        without a style has one of its own, and so for contents. With contents there are their vectors as well: those
+        of the fit, or of new ones as all their points give them. Raises ConfigError for points without labels that have
         too few columns, and DataError for a new style of too few points.
         """
         missing = [""] * len(new)
         styles, contents = labels[0] if labels else missing, labels[1] if len(labels) > 1 else missing
-        if not labels:
-            found = [self._place(new[rows], missing[rows], missing[rows]) for rows in _batches(len(new))]
-            coordinates, vectors = (np.concatenate(parts) for parts in zip(*found, strict=True))
-        else:
-            coordinates, vectors = self._place(new, styles, contents)
-        return coordinates, dict(zip(self.beside, vectors.T, strict=True))
+        parts = [slice(None)] if labels else _batches(len(new))
+        found = [self._place(new[rows], styles[rows], contents[rows]) for rows in parts]
+        coordinates, vectors, of_contents = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
+        beside = dict(zip(self.beside, vectors.T, strict=True))
+        if len(labels) > 1:
+            beside |= {f"content{axis}": column for axis, column in enumerate(of_contents.T, start=1)}
+        return coordinates, beside
 
     @property
     def beside(self) -> tuple[str, ...]:
         """The names of the axes of styles, beside those of coordinates."""
         return tuple(f"style{axis}" for axis in range(1, self.style_vectors.shape[1] + 1))
 
-    def _place(self, new: Array, styles: Sequence[str], contents: Sequence[str]) -> tuple[Array, Array]:
-        """Return coordinates (m x p) and style vectors (m x q) of new points (m x d), by their labels (m)."""
-        places = self.places_of(styles)
-        others = np.flatnonzero(places < 0)
+    def _place(self, new: Array, styles: Sequence[str], contents: Sequence[str]) -> tuple[Array, Array, Array]:
+        """Return coordinates (m x p), style vectors (m x q) and content vectors (m x p) of new points (m x d)."""
+        style, content = numbered(styles, self.styles), numbered(contents, self.contents)
+        others, known = np.flatnonzero(style >= len(self.styles)), np.flatnonzero(style < len(self.styles))
         if named := sorted({styles[row] for row in others.tolist()} - {*filter(is_missing, styles)}):
             said = "style of new rows is" if len(named) == 1 else "styles of new rows are"
             note("N-NEW-STYLES", f"{len(named):,} {said} not of the run, and the rows of each give its vector: "
-                 f"{', '.join(style[:80] for style in named[:NAMED_STYLES])}{', ...' * (len(named) > NAMED_STYLES)}",
+                 f"{', '.join(name[:80] for name in named[:NAMED_STYLES])}{', ...' * (len(named) > NAMED_STYLES)}",
                  styles=len(named))
-        coordinates, vectors = np.empty((len(new), self.maps.shape[2])), self.style_vectors[places]
-        known = np.flatnonzero(places >= 0)
-        coordinates[known] = self.place_by(new[known], self.maps, places[known])
-        if len(others):
-            coordinates[others], vectors[others] = self._place_others(new, styles, contents, others)
-        return coordinates, vectors
+        coordinates = np.empty((len(new), self.maps.shape[2]))
+        coordinates[known] = self.place_by(new[known], self.maps, style[known])
+        told = present_cells(contents)
+        used = np.flatnonzero((style >= len(self.styles)) | (told & (content >= len(self.contents))))
+        found = Vectors(self.style_vectors, self.content_vectors)
+        if len(used):
+            labeled = bool(told.any()) or len(named) > 0
+            found, coordinates[others] = self._solve(new, used, others, style, content, labeled=labeled)
+        return coordinates, found.styles[style], np.where(told[:, None], found.contents[np.where(told, content, 0)],
+                                                          coordinates)
 
     @stage("project")
-    def _place_others(self, new: Array, styles: Sequence[str], contents: Sequence[str],
-                      others: Indices) -> tuple[Array, Array]:
-        """Return coordinates and style vectors of the `others` (k) of the points (m x d), whose styles are new."""
+    def _solve(self, new: Array, used: Indices, others: Indices, style: Indices, content: Indices, *,
+               labeled: bool) -> tuple["Vectors", Array]:
+        """Return all vectors, and the coordinates of the `others` (k) of new points (m x d), whose styles are new.
+
+        `used` (j) are the points that determine vectors, by the numbers of the styles and contents of all points (m).
+        """
         measured = self.input_unit.measured(new)
         require_near(np.abs(measured) > FARTHEST)
         basis, core = self._reduced
         points = measured @ basis
-        style = numbered(styles, self.styles)
-        content = numbered(contents, self.contents)
-        shared = np.isin(content, content[others]) & (content >= len(self.contents))
-        used = np.flatnonzero((style >= len(self.styles)) | shared)
         cells = Cells.of(points[used], style[used], content[used], known=(len(self.styles), len(self.contents)))
-        self._require_determined(cells, used, labeled=any(styles) or any(contents))
+        self._require_determined(cells, used, labeled=labeled)
         found = cells.solve(core, self.style_vectors, self.content_vectors)
-        vectors = found[style[others]]
-        maps = np.linalg.pinv(np.einsum("mq,qrp->mrp", vectors, core), rcond=2**10 * EPS)
+        maps = np.linalg.pinv(np.einsum("mq,qrp->mrp", found.styles[style[others]], core), rcond=2**10 * EPS)
         coordinates = self.output_unit.plain(np.einsum("mpr,mr->mp", maps, points[others]))
         require_near(~np.isfinite(coordinates))
-        return coordinates, vectors
+        return found, coordinates
 
     @cached_property
     def _reduced(self) -> tuple[Array, Array]:
@@ -225,7 +229,7 @@ class FactorProjector(StyleProjector):
         """Raise an error where there are fewer numbers in rows than in the vectors that they have to determine."""
         styles, contents = self.style_vectors.shape[1], self.content_vectors.shape[1]
         given, wanted = cells.equations, cells.unknowns(styles, contents)
-        few = np.flatnonzero(given < wanted)
+        few = np.flatnonzero((given < wanted) & cells.of_new_styles)
         if not len(few):
             return
         if not labeled:
@@ -339,7 +343,12 @@ class Cells:
         """
         first, second = (np.bincount(pieces[new], minlength=self.count)
                          for pieces, new in zip(self.pieces, self.new, strict=True))
-        return first * styles + np.where(second > 0, second * contents + 1 - self.free, 0)
+        return first * styles + second * contents + np.where((first > 0) & (second > 0) & ~self.free, 1, 0)
+
+    @property
+    def of_new_styles(self) -> AnyArray:
+        """A mask of the pieces with new styles."""
+        return np.asarray(np.bincount(self.pieces[0][self.new[0]], minlength=self.count) > 0)
 
     def squares(self, values: Array) -> Array:
         """Return the sums of squares of values (k x r) of the cells, of each piece."""
@@ -351,10 +360,9 @@ class Cells:
         held = pieces[self.cell_pieces]
         return replace(self, points=self.points[held], style=self.style[held], content=self.content[held])
 
-    def solve(self, core: Array, styles: Array, contents: Array) -> Array:
-        """Return the vectors of styles, those of the fit (s x q) and then the new ones, with a core (q x r x p).
-
-        `contents` (t x p) are the vectors of the contents of the fit. Warns where the alternation did not converge.
+    def solve(self, core: Array, styles: Array, contents: Array) -> "Vectors":
+        """Return vectors of styles and contents, those of the fit (s x q, t x p) and then new ones, with a core
+        (q x r x p). Warns where the alternation did not converge.
         """
         lowest, best = np.full(self.count, np.inf), Vectors.of(self, styles, contents)
         size = self.squares(self.points)
@@ -366,7 +374,7 @@ class Cells:
             lower = left < lowest - LOWER * size
             lowest = np.where(lower, left, lowest)
             best = best.with_pieces(found, self, lower)
-        return best.converged(core, self).scaled(self, styles).styles
+        return best.converged(core, self).scaled(self, styles)
 
 
 @frozen
@@ -387,8 +395,8 @@ class Vectors:
     def starts(self, cells: Cells) -> Iterator["Vectors"]:
         """Yield the starts: all new styles are like one of the fit, or all new contents; one where either is known."""
         (styles, contents), (new_styles, new_contents) = cells.known, cells.new
-        if not len(new_contents):
-            yield replace(self, contents_first=False)
+        if not (len(new_styles) and len(new_contents)):
+            yield replace(self, contents_first=len(new_styles) == 0)
             return
         for style in range(styles):
             moved = self.styles.copy()

@@ -126,7 +126,7 @@ def test_in_python_labels_name_styles_and_vectors_lead_back(run: Path) -> None:
     new = np.array([row_of(*pair) for pair in NEW])
     labels = {"font": ["new"] * len(new), "letter": [f"letter {content}" for _, content in NEW]}
     scores = found.off_manifold(new, labels)
-    coordinates = np.column_stack([scores.coordinates, *scores.beside.values()])
+    coordinates = np.column_stack([scores.coordinates, scores.beside["style1"], scores.beside["style2"]])
     assert np.abs(found.reconstruct(coordinates) - new).max() < 1e-10
     assert np.array_equal(found.project(new, labels), scores.coordinates)
     assert np.abs(found.reconstruct(scores.coordinates[:1], ["font 2"]) - row_of(2, 0)).max() < 1e-10

@@ -55,7 +55,7 @@ def projector_of(model: Model) -> FactorProjector:
 def placed(model: Model, new: Array, *labels: list[str]) -> tuple[Array, Array]:
     """The coordinates and the style vectors of new rows."""
     coordinates, beside = projector_of(model).place_with(new, labels)
-    return coordinates, np.column_stack([*beside.values()])
+    return coordinates, np.column_stack([beside[name] for name in projector_of(model).beside])
 
 
 def cell_means(model: Model) -> Array:
@@ -186,6 +186,19 @@ def test_a_new_content_follows_from_the_map_of_its_style_and_leads_to_all_others
     assert np.allclose(vectors[0], projector_of(model).style_vectors[1])
     everywhere = projector_of(model).decode_in(np.repeat(coordinates, STYLES, axis=0), [f"s{i}" for i in range(STYLES)])
     assert np.abs(everywhere - rows_of(OF_STYLES, NEW_CONTENTS[[0] * STYLES])).max() < 1e-11
+
+
+def test_a_new_content_in_known_styles_has_the_vector_of_least_squares_over_all_of_them() -> None:
+    model = fitted(crossed(NOISE))
+    projector = projector_of(model)
+    new = rows_of(OF_STYLES[:4], NEW_CONTENTS[[0] * 4]) + 0.3 * GENERATOR.standard_normal((4, COLUMNS))
+    coordinates, beside = projector.place_with(new, [["s0", "s1", "s2", "s3"], ["new", "new", "new", "c5"]])
+    vectors = np.column_stack([beside["content1"], beside["content2"]])
+    measured = projector.input_unit.measured(new)
+    designs = np.einsum("sq,qdp->sdp", projector.style_vectors[:3], projector.interaction).reshape(-1, AXES[1])
+    assert np.allclose(vectors[:3], np.linalg.lstsq(designs, measured[:3].ravel(), rcond=None)[0], rtol=0, atol=1e-11)
+    assert np.array_equal(vectors[3], projector.content_vectors[5])
+    assert np.allclose(coordinates, placed(model, new, ["s0", "s1", "s2", "s3"])[0], rtol=0, atol=1e-14)
 
 
 @pytest.mark.medium
