@@ -28,6 +28,7 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features, Input
 from mlcli.base.values.options import Options, option
 from mlcli.certify.subject import Subject
+from mlcli.core.bottleneck import BEYOND, FAR
 from mlcli.core.centering import uncentered
 from mlcli.core.eigen.options import Axes
 from mlcli.core.iterate import follow_schedule
@@ -40,7 +41,6 @@ from mlcli.errors import DataError, GeometryError
 from mlcli.methods.method import Method
 from mlcli.methods.trials import variant
 from mlcli.methods.views.check import TINY, count_bottleneck_checks
-from mlcli.methods.views.gib import BEYOND, FAR
 
 INDEPENDENT = 1e-13  # inertia up to which rows have one profile but for rounding
 BELOW = 6  # values of β below the one at which the first cluster splits

@@ -12,6 +12,7 @@ from mlcli.base.values.inputs import Input, TwoViews
 from mlcli.base.values.options import option
 from mlcli.base.values.signs import leading_signs
 from mlcli.certify.subject import Subject
+from mlcli.core.canonical import canonical, whiten_views
 from mlcli.core.check.second_moments import covariance_checks, loadings_check
 from mlcli.core.eigen.options import Axes, first_columns
 from mlcli.core.eigen.spectrum import Spectrum
@@ -23,13 +24,11 @@ from mlcli.methods.views.check import group_factor_checks, private_check, scores
 from mlcli.methods.views.two_views import (
     MANY,
     TwoViewMethod,
-    canonical,
     log_likelihood,
     model_of_views,
     posterior_means,
     posterior_variances,
     private_loadings,
-    whiten_views,
 )
 
 

@@ -12,63 +12,23 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.machine.rates import product_rate
-from mlcli.base.stages.stage import computed, note, stage
-from mlcli.base.stages.steps import Step, merge_steps
+from mlcli.base.stages.stage import note, stage
+from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array
 from mlcli.base.values.check import EPS
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Input, TwoViews
 from mlcli.base.values.quantity import Quantity
+from mlcli.core.canonical import ALIKE, canonical_steps, most_pairs
 from mlcli.core.centering import Centering
 from mlcli.core.eigen.options import first_columns
 from mlcli.core.eigen.spectrum import Spectrum
-from mlcli.core.linalg import singular, singular_step, symmetric_eigen
+from mlcli.core.linalg import symmetric_eigen
 from mlcli.core.model import Loadings, Model, Powers
 from mlcli.core.similarities.base import Columns
 from mlcli.core.similarities.projector import Affine, Projector
-from mlcli.core.whitening import WHITE, Whitening, whiten
+from mlcli.core.whitening import Whitening
 from mlcli.methods.method import Method
-
-ALIKE = 1e-12  # 1 - ρ² below which a correlation is taken for 1
-
-
-@frozen
-class Canonical:
-    """Pairs of directions of two white views, and the correlations of the pairs."""
-
-    correlations: Array  # r, descending, in 0..1
-    first: Array  # rank of the first view x r, orthonormal columns
-    second: Array  # rank of the second view x r, orthonormal columns
-
-    def turns(self, count: int) -> list[Array]:
-        """Return the leading directions of each view (rank x count), zero where there are no more."""
-        return [first_columns(self.first, count), first_columns(self.second, count)]
-
-
-def most_pairs(data: Input) -> int:
-    """Return the largest number of canonical pairs: the smaller of n - 1 and the columns of the smaller view.
-
-    Of several views, as many eigenvalues of the sum of projectors may be above one as all but the largest have columns.
-    """
-    sizes = [part.values.shape[1] for part in data.views] if isinstance(data, TwoViews) else [data.values.shape[1], 1]
-    return min(len(data.values) - 1, sum(sizes) - max(sizes))
-
-
-@stage("correlations")
-def canonical(first: Whitening, second: Whitening) -> Canonical:
-    """Return the canonical pairs of two views (Hotelling), from the singular values of U₁ᵀU₂ (Björck and Golub)."""
-    rows = len(first.points)
-    spare = first.rank + second.rank - (rows - 1)
-    if spare > 0 and first.rank and second.rank:
-        note("W-SATURATED", f"with {first.rank} and {second.rank} independent columns in {rows} rows, {spare} "
-             "correlations are 1 for any data", correlations=spare)
-    if not first.rank or not second.rank:
-        return Canonical(np.zeros(0), np.zeros((first.rank, 0)), np.zeros((second.rank, 0)))
-    products = first.points.T @ second.points / rows
-    computed("products of views", products)
-    left, sizes, right = singular(products)
-    return Canonical(np.minimum(sizes, 1.0), left, right.T)
 
 
 def posterior_means(variates: Sequence[Array], correlations: Array) -> Array:
@@ -175,20 +135,7 @@ class TwoViewMethod(Method):
 
     def steps(self, data: TwoViews, compute: Compute, share: float | None) -> list[Step]:
         """Return the steps of the singular values of each view, and of what the views share."""
-        shapes, threads = [part.values.shape for part in data.views], compute.thread_count()
-        first, *others = (columns for _, columns in shapes)
-        rest = sum(others)
-        pairs = 2.0 * len(data.values) * first * rest / product_rate(threads)
-        across = 8.0 * first * rest
-        if len(shapes) > 2:
-            across, pairs = 24.0 * (first + rest) ** 2 + 8.0 * len(data.values) * (first + rest), 2 * pairs
-        return [merge_steps([singular_step("whitening", shape, threads, 1.4 * WHITE) for shape in shapes]),
-                Step("correlations", f"singular values of {first} x {rest}", pairs, across)]
-
-
-def whiten_views(data: TwoViews) -> list[Whitening]:
-    """Return the whitening of each view's columns, each column first scaled to one length."""
-    return [whiten(part.values, equal_columns=True) for part in data.views]
+        return canonical_steps(data, compute.thread_count())
 
 
 def model_of_views(data: TwoViews, views: Sequence[Whitening], embedding: Array, spectrum: Spectrum,

@@ -9,13 +9,14 @@ from scipy.stats import multivariate_normal
 
 from mlcli.base.types import Array
 from mlcli.base.values.inputs import Features, TwoViews
+from mlcli.core.canonical import canonical
 from mlcli.core.eigen.options import Axes
 from mlcli.core.minimize import Minimize
 from mlcli.core.whitening import whiten
 from mlcli.errors import ConfigError
 from mlcli.methods import Model
 from mlcli.methods.views.group_factors import factors_of_views
-from mlcli.methods.views.two_views import canonical, group_variates, log_likelihood
+from mlcli.methods.views.two_views import group_variates, log_likelihood
 from tests.laws.theorems.views.test_views import FIRST, MIXING, SECOND, SHARED, same
 from tests.support import features, fit
 from tests.wording import Wording
