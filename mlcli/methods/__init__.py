@@ -52,6 +52,7 @@ NAMES = {  # the module below this package and the class of each, and other name
     "random": ("parts.random:RandomProjection", ("random-projection", "johnson-lindenstrauss")),
     "autoencoder": ("networks.autoencoder:Autoencoder", ("ae",)),
     "vae": ("networks.vae:VAE", ("variational-autoencoder",)),
+    "vib": ("networks.vib:VIB", ("variational-information-bottleneck",)),
     "gplvm": ("processes.gplvm:GPLVM", ("gp-lvm",)),
     "mvgplvm": ("processes.mvgplvm:MVGPLVM", ("mrd", "manifold-relevance-determination", "multi-view-gplvm")),
     "gpdm": ("processes.gpdm:GPDM", ("gp-dm",)),

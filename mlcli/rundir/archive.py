@@ -79,6 +79,7 @@ TAGS: Mapping[str, tuple[str, ...]] = {  # by the module below mlcli
     "methods.neighbor_embedding.new_points": ("calibrated", "entering", "decay-steps", "edge-steps", "sampled-forces"),
     "methods.neighbor_embedding.walk": ("decay",),
     "methods.networks.network": ("layer", "network", "encoder", "network_decoder"),
+    "methods.networks.vib": ("bottleneck-encoder",),
     "methods.ordination.correspondence": ("represented",),
     "methods.parts.nmf": ("part-weights",),
     "methods.processes.dynamics": ("motion",),

@@ -449,6 +449,18 @@ class VAE(Estimator):
                  threads: Literal['auto'] | int = 'auto', portable: bool = False,
                  memory_limit: int | str = 'auto') -> None: ...
 
+class VIB(Estimator):
+    def __init__(self, *, layers: Sequence[int] = (),
+                 activation: Literal['tanh', 'relu', 'softplus', 'logistic'] = 'softplus',
+                 training: Literal['auto', 'always'] = 'auto', beta: float | None = None, curve: int = 1,
+                 draws: int = 32, learning_epochs: int = 50, learning_batch: int = 128, learning_rate: float = 0.001,
+                 learning_schedule: Literal['cosine', 'constant'] = 'cosine', learning_decay: float = 0.0,
+                 learning_validation: float = 0.1, learning_patience: int = 10,
+                 learning_precision: Literal['float32', 'float64'] = 'float32',
+                 components: Literal['auto'] | int | None = None, seed: int = 0,
+                 threads: Literal['auto'] | int = 'auto', portable: bool = False,
+                 memory_limit: int | str = 'auto') -> None: ...
+
 class GPLVM(Estimator):
     def __init__(self, *, kernel: Sequence[Literal['rbf', 'rbf-ard', 'linear', 'bias']] = ('rbf', 'bias'),
                  inference: str | Mapping[str, Any] = 'map',

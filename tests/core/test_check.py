@@ -14,10 +14,11 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import CrossLabeled, Features, Input, Labeled, TwoViews
 from mlcli.base.values.quantity import Quantity
 from mlcli.core.classifier import posteriors
-from mlcli.core.similarities.projector import Affine
+from mlcli.core.similarities.projector import Affine, Projector
 from mlcli.errors import MlcliError
 from mlcli.methods import METHODS, Model
 from mlcli.methods.method import Method
+from mlcli.methods.networks.vib import BottleneckEncoder
 from mlcli.methods.processes.check import Varying, log_density
 from mlcli.methods.processes.kalman import Sequence, Smoother, StateSpace, smooth
 from mlcli.methods.processes.new_points import LatentSequence, ProcessMeans
@@ -46,7 +47,8 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "gpdm": ("gpdm", {"minimize": {"limit": 10}, "forecast": 3}),
     "gpdm second order": ("gpdm", {"minimize": {"limit": 10}, "dynamics": {"order": 2}}),
     "autoencoder": ("autoencoder", {}),
-    "autoencoder deep": ("autoencoder", QUICK), "vae": ("vae", {}), "vae deep": ("vae", QUICK),
+    "autoencoder deep": ("autoencoder", QUICK), "vae": ("vae", {}), "vae deep": ("vae", QUICK), "vib": ("vib", {}),
+    "vib deep": ("vib", QUICK),
 }
 
 
@@ -58,9 +60,9 @@ def given(method: str, points: Array, generator: np.random.Generator) -> Input:
     if method == "bilinear":
         return CrossLabeled(points, ids, columns, [f"style {i % 3}" for i in range(len(points))],
                             [f"content {i // 3 % 4}" for i in range(len(points))])
-    if method in ("cca", "ibfa", "gib", "rda", "dbrda"):
+    if method in ("cca", "ibfa", "gib", "vib", "rda", "dbrda"):
         own = generator.standard_normal((len(points), 2))
-        if method == "gib":  # which refuses shared columns
+        if method in ("gib", "vib"):  # which refuse shared columns
             other = points + np.abs(points).max(axis=0) * generator.standard_normal(points.shape)
             return TwoViews(points, ids, columns, view=Features(other[:, :3], ids, names(3)))
         both = np.column_stack([own, points[:, 0] + np.abs(points[:, 0]).max() * own[:, 0]])
@@ -90,7 +92,8 @@ def test_honest_results_pass(case: str, family: str) -> None:
     try:
         found = verdicts(*fitted(method, options, given(method, points, generator)))
     except MlcliError as error:
-        assert error.code in {"lda": ("E-WITHIN", "E-ONE-CLASS"), "autoencoder": TAUGHT, "vae": TAUGHT}[method]
+        assert error.code in {"lda": ("E-WITHIN", "E-ONE-CLASS"), "autoencoder": TAUGHT, "vae": TAUGHT,
+                              "vib": TAUGHT}[method]
         return
     warned = {name for name, verdict in found.items() if verdict == "warn"}
     assert "fail" not in found.values()
@@ -200,6 +203,39 @@ def fallen(model: Model) -> Model:
     """Iterations that end less likely than they were."""
     assert model.trace is not None
     return replace(model, objective=Quantity(np.append(model.trace[:-1], model.trace[-2] - 1.0)))
+
+
+def looser(model: Model) -> Model:
+    """Another precision of the second view than the best one."""
+    projector = model.projector
+    assert isinstance(projector, Projector) and isinstance(projector.similarity, BottleneckEncoder)
+    encoder = replace(projector.similarity, root=projector.similarity.root * (1 - 1e-3))
+    return replace(model, projector=replace(projector, similarity=encoder))
+
+
+def tinted(model: Model) -> Model:
+    """Coordinates in which the second view is not white."""
+    projector = model.projector
+    assert isinstance(projector, Projector) and isinstance(projector.similarity, BottleneckEncoder)
+    encoder = replace(projector.similarity, into=projector.similarity.into * (1 + 1e-6))
+    return replace(model, projector=replace(projector, similarity=encoder))
+
+
+def sooner(model: Model) -> Model:
+    """A first axis that opens at a smaller β."""
+    first, *others = model.fit["critical_betas"]
+    return replace(model, fit={**model.fit, "critical_betas": [first * (1 - 1e-6), *others]})
+
+
+def parted(model: Model) -> Model:
+    """Axes that keep parts of the same sum as others do."""
+    first, second = model.fit["axis_information"]
+    return replace(model, fit={**model.fit, "axis_information": [first + 1e-6, second - 1e-6]})
+
+
+def told(model: Model) -> Model:
+    """A summary that tells much more of the second view than it does."""
+    return replace(model, fit={**model.fit, "relevant_information": model.fit["relevant_information"] + 3})
 
 
 def claimed(name: str) -> Callable[[Model], Model]:
@@ -411,7 +447,11 @@ FAULTS = [
         (surer, "p-value"), (surest, "p-value"))),
     ("rda", pointed(0), "directions"), ("rda", turned_pair, "residual"),
     ("dbrda", turned_pair, "residual"),
-    *((case, longer, "codes") for case in ("autoencoder", "autoencoder deep", "vae", "vae deep")),
+    *((case, longer, "codes") for case in ("autoencoder", "autoencoder deep", "vae", "vae deep", "vib", "vib deep")),
+    ("vib", claimed("kept_information"), "optimum"), ("vib", claimed("relevant_information"), "relevant"),
+    ("vib", claimed("total_information"), "optimum"), ("vib", claimed("beta"), "beta"), ("vib", looser, "stationarity"),
+    ("vib", looser, "relevant"), ("vib", sooner, "correlations"), ("vib", tinted, "white"),
+    ("vib deep", claimed("kept_information"), "parts"), ("vib deep", parted, "kept"), ("vib deep", told, "relevant"),
     ("autoencoder", claimed("unexplained"), "reconstruction"),
     ("autoencoder deep", claimed("unexplained"), "reconstruction"), ("vae", claimed("elbo"), "likelihood"),
     ("vae deep", claimed("elbo"), "bound"), ("vae deep", claimed("divergence"), "divergence"),

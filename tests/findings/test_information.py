@@ -13,13 +13,13 @@ VIEW = ("--columns", "Sepal.Length,Sepal.Width", "--label-column", "Species", "-
         "input.view.columns=[Petal.Length,Petal.Width]")
 
 
-@pytest.mark.parametrize("method", ["gib", "cca"])
+@pytest.mark.parametrize("method", ["gib", "vib", "cca"])
 def test_the_curve_goes_through_the_point_of_the_coordinates(tmp_path: Path, method: str) -> None:
     iris = str(Path(__file__).parents[2] / "sample_data" / "iris.csv")
     out = tmp_path / "out"
     assert run(["embed", iris, "--view", iris, *VIEW, "-m", method, "-o", str(out), "-q"]) == 0
-    assert (out / "information.csv").exists() == (method == "gib")
-    if method == "gib":
+    assert (out / "information.csv").exists() == (method != "cca")
+    if method != "cca":
         curve = np.loadtxt(out / "information.csv", delimiter=",", skiprows=1)
         fit = json.loads((out / "run.json").read_text(encoding="utf-8"))["fit"]
         own = curve[curve[:, 0] == fit["beta"]][0]

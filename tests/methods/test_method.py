@@ -14,7 +14,7 @@ from tests.wording import Wording
 
 CASES: list[tuple[str, dict[str, Any]]] = [
     ("pca", {}), ("ppca", {}), ("fa", {}), ("fa", {"noise": "equal"}), ("lda", {}), ("lda", {"shrinkage": 0.5}),
-    ("cca", {}), ("ibfa", {}), ("gib", {}), ("sfa", {}), ("lgssm", {}), ("lgssm", {"noise": "equal"}),
+    ("cca", {}), ("ibfa", {}), ("gib", {}), ("vib", {}), ("sfa", {}), ("lgssm", {}), ("lgssm", {"noise": "equal"}),
     ("ica", {}), ("random", {}),
     ("mds", {}), ("mds", {"metric": "cityblock"}), ("kpca", {}), ("isomap", {})]
 

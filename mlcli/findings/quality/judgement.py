@@ -143,14 +143,23 @@ def distortion(summary: Summary) -> Judgement | None:
 
 
 def information(summary: Summary) -> Judgement | None:
-    """Return the share of what rows tell of columns that clusters tell as well."""
+    """Return the share of what rows tell of columns that clusters tell as well; of views, what axes tell in nats."""
     found = summary.get("fit") or {}
-    kept, whole, number = (found.get(name) for name in ("relevant_information", "total_information", "clusters"))
-    if kept is None or not whole:
+    told, whole, clusters, kept = (found.get(name) for name in (
+        "relevant_information", "total_information", "clusters", "kept_information"))
+    if told is None:
         return None
-    tell = "1 cluster tells" if number == 1 else f"{number} clusters tell"
-    return Judgement("information", percent(kept / whole), f"{tell} {percent(kept / whole)} of what rows tell of "
-                     f"columns, {kept:.4g} of {whole:.4g} nats")
+    if clusters is None:
+        axes = summary["components"]
+        tell = "1 axis tells" if axes == 1 else f"{axes} axes tell"
+        all_of = f", of {whole:.4g} that there are" if whole else ""
+        return Judgement("information", f"{told:.4g} nats", f"{tell} {told:.4g} nats of the second view{all_of}; "
+                         f"{kept:.4g} of the first are kept")
+    if not whole:
+        return None
+    tell = "1 cluster tells" if clusters == 1 else f"{clusters} clusters tell"
+    return Judgement("information", percent(told / whole), f"{tell} {percent(told / whole)} of what rows tell of "
+                     f"columns, {told:.4g} of {whole:.4g} nats")
 
 
 MEASURES: Mapping[str, Callable[[Summary], Judgement | None]] = {

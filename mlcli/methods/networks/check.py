@@ -17,11 +17,12 @@ from mlcli.base.rows.blocks import in_order, row_blocks
 from mlcli.base.rows.source import all_parts, rows_of
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import EPS, Check, count, later, ratio, skipped
-from mlcli.base.values.inputs import Features
+from mlcli.base.values.inputs import Features, TwoViews
 from mlcli.certify.subject import max_abs
 from mlcli.core.check.stationarity import SEED, Course, of_size_one, stationarity_check
 from mlcli.core.model import Model
 from mlcli.core.similarities.projector import require_projector
+from mlcli.core.whitening import whiten
 from mlcli.methods.networks.network import FAINT, DenseLayer, Network
 
 T = TypeVar("T")
@@ -53,7 +54,7 @@ def forward(layers: Sequence[DenseLayer], values: Array) -> Array:
 
 
 def parts(model: Model) -> tuple[Any, Any]:
-    """Return the encoder and the decoder of a model."""
+    """Return the encoder and the decoder of a model; None where none leads back to features."""
     projector = require_projector(model.projector)
     return projector.similarity, projector.decoder
 
@@ -65,13 +66,15 @@ def forward_checks(data: Features, model: Model, full: bool = False) -> list[Che
     """
     (encoder, decoder), projector = parts(model), require_projector(model.projector)
     stated, held = model.fit.get("unexplained"), rows_of(data.values)
-    rows, whole = choose_rows(data.values, full, encoder.network, decoder.network)
-    mean, size, spreads = data.values.mean(axis=0) if held is None else held.means, len(decoder.signs), model.spreads
+    networks = [part.network for part in (encoder, decoder) if part is not None]
+    rows, whole = choose_rows(data.values, full, *networks)
+    mean, size, spreads = data.values.mean(axis=0) if held is None else held.means, len(projector.axes.T), model.spreads
+    signs = np.ones(size) if decoder is None else decoder.signs
 
     def block(places: Indices, points: Array) -> tuple[float, ...]:
         outputs = forward(encoder.network.layers, (points - encoder.means) / encoder.scale)
         codes, logs = outputs[:, :size], np.maximum(outputs[:, size:], LEAST)
-        gap = codes * decoder.signs - model.embedding[places]
+        gap = codes * signs - model.embedding[places]
         with np.errstate(divide="ignore"):
             apart = 0.0 if spreads is None else max_abs(logs - np.maximum(2 * np.log(spreads[places]), LEAST))
         sizes = max_abs(gap), projector.rounding(points), max_abs(points), apart, max_abs(logs)
@@ -81,7 +84,7 @@ def forward_checks(data: Features, model: Model, full: bool = False) -> list[Che
         return *sizes, float(np.sum((back - points) ** 2)), float(np.sum((points - mean) ** 2))
 
     gaps, roundings, sizes, aparts, logs, errors, squares = np.transpose(
-        map_blocks(block, data.values, rows, encoder.network, decoder.network))
+        map_blocks(block, data.values, rows, *networks))
     checks = [ratio("codes", float(gaps.max()), 1e-11 * max_abs(model.embedding) + float(roundings.max()),
                     "coordinates are the outputs of the encoder, layer by layer", exact=whole)]
     if spreads is not None:
@@ -269,6 +272,105 @@ def closed_form_checks(data: Features, model: Model, full: bool) -> list[Check]:
     stated = model.fit["elbo"] + columns * (float(np.log(encoder.scale)) + data.unit.logarithm(1))
     return [ratio("bound", abs(bound(*parts) + stated), wrong, "the bound by both networks, from the rows' covariance"),
             stationary(parts, bound, wrong)]
+
+
+def white_rows(data: TwoViews, encoder: Any) -> Array:
+    """Return the rows of the second view in the encoder's white coordinates (n x r)."""
+    return np.einsum("ij,jk->ik", data.view.normalized().values - encoder.origin, encoder.into)
+
+
+def information_checks(data: TwoViews, model: Model, full: bool = False) -> list[Check]:
+    """Check what codes keep of the first view by quadrature, and tell of the second one, white, by other draws.
+
+    For a linear decoder the latter is E log q(y | t) = ln |L| - (‖Lᵀ(y - g(m))‖² + Σ s² ‖Lᵀv‖² + r ln 2π) / 2.
+    """
+    encoder, fit = parts(model)[0], model.fit
+    networks, root, size = (encoder.network, encoder.answer), encoder.root, encoder.answer.inputs
+    rows, whole = choose_rows(data.values, full, *networks)
+    parted, kept = np.array(fit["axis_information"], dtype=np.float64), float(fit["kept_information"])
+    if len(parted) != size:
+        return [count("kept", 1, "axes that are not those of the coordinates")]
+    second = white_rows(data, encoder)
+    wrong = EPS * max(*data.view.values.shape, 10) * (1 + max_abs(encoder.into))
+    white = ratio("white", max_abs(second.T @ second / max(len(second), 1) - np.eye(len(root))), 10 * wrong,
+                  "the second view is white in the coordinates that the decoder gives")
+    added = ratio("parts", abs(float(parted.sum()) - kept), 1e-11 * (1 + kept), "I(T; X) is the sum over the axes")
+    if not whole:
+        return [white, later("kept"), added, later("relevant")]
+    nodes, weights = np.polynomial.hermite_e.hermegauss(NODES)
+    alone = len(encoder.answer.layers) == 1
+    logarithm = float(np.log(np.abs(np.diag(root))).sum())
+
+    def block(places: Indices, points: Array) -> tuple[Any, ...]:
+        outputs = forward(encoder.network.layers, (points - encoder.means) / encoder.scale)
+        means, logs = outputs[:, :size], outputs[:, size:]
+        at = means[..., None] + np.exp(logs / 2)[..., None] * nodes
+        apart = np.sum(((at**2 - nodes**2 - logs[..., None]) / 2) @ weights, axis=0) / np.sqrt(2 * np.pi)
+        normal = np.zeros_like(means) if alone else np.random.default_rng([1, int(places[0])]).standard_normal(
+            means.shape)
+        rest = second[places] - forward(encoder.answer.layers, means + np.exp(logs / 2) * normal)
+        found = logarithm + (np.sum(second[places] ** 2, axis=1) - np.einsum(
+            "ij,jk,ik->i", rest, root @ root.T, rest)) / 2
+        if alone:
+            found -= np.exp(logs) @ np.einsum("ij,jk,ik->i", encoder.answer.layers[0].weights, root @ root.T,
+                                              encoder.answer.layers[0].weights) / 2
+        gaps = found - fit["relevant_information"]
+        return apart, float(gaps.sum()), float(np.sum(gaps**2)), max_abs(found)
+
+    aparts, gaps, squares, sizes = zip(*map_blocks(block, data.values, rows, *networks), strict=True)
+    divergence, gap = np.sum(aparts, axis=0) / len(rows), sum(gaps) / len(rows)
+    noise = max(EPS * float(np.sum(np.abs(root)) ** 2) * max(*data.view.values.shape, 10), 1e-11 * (1 + max(sizes)))
+    deviation = 0.0 if alone else np.sqrt(max(sum(squares) / len(rows) - gap**2, 0.0))
+    error = APART * np.sqrt(2 / len(rows)) * deviation / 10 + noise + 10 * wrong * float(np.sum(root**2))
+    return [white, ratio("kept", max_abs(divergence - parted), 1e-11 * (1 + kept),
+                         "KL(q(t | x) ‖ N(0, 1)) of each axis by quadrature, as stated"), added,
+            ratio("relevant", abs(gap), error, "E log q(y | t) over that of N(0, I)" + (
+                "" if alone else ", by other draws, within their standard errors"), exact=alone)]
+
+
+def gaussian_bottleneck_checks(data: TwoViews, model: Model, asked: float, full: bool = False) -> list[Check]:
+    """Check β, both informations by canonical correlations found again, and that linear networks are at the best.
+
+    `asked` is the β that was chosen or follows from the critical ones. Both informations are those of the Gaussian
+    bottleneck: no linear summary is better.
+    """
+    rows, columns = data.values.shape
+    encoder, fit = parts(model)[0], model.fit
+    if rows * (columns + data.view.values.shape[1]) ** 2 > MOST and not full:
+        return [later("correlations"), later("optimum"), later("stationarity")]
+    first = whiten(data.values, equal_columns=True)
+    beta, second, size = float(fit["beta"]), white_rows(data, encoder), encoder.answer.inputs
+    critical = np.array(fit["critical_betas"], dtype=np.float64)
+    found = np.linalg.svd(first.points.T @ second / max(rows, 1), compute_uv=False)
+    related = np.minimum(found[:len(critical)], 1 - EPS)
+    rounding = EPS * max(*data.values.shape, *data.view.values.shape, 10) * (1 + max_abs(encoder.into))
+    lost = rounding * float(np.max(1 / (1 - related**2), initial=1.0))
+    checks = [ratio("correlations", max_abs(1 / critical - related**2) + max_abs(found[len(critical):]), 10 * rounding,
+                    "critical β are one over the squared canonical correlations"),
+              ratio("beta", abs(beta / asked - 1), 1e-12, "β is the one that was asked for, or follows from these")]
+    opened = related[:size][related[:size] ** 2 * beta > 1] ** 2
+    best = np.array([np.sum(np.log((beta - 1) * opened / (1 - opened))), np.sum(np.log(beta * opened)),
+                     -np.sum(np.log1p(-related**2))]) / 2
+    best[1] = best[0] - best[1]
+    stated = np.array([fit[name] for name in ("kept_information", "relevant_information", "total_information")])
+    checks.append(ratio("optimum", max_abs(best - stated), 100 * lost * (1 + max_abs(best)),
+                        "I(T; X), I(T; Y) and I(X; Y) are those of the Gaussian bottleneck at β"))
+    (inward,), (outward,) = encoder.network.layers, encoder.answer.layers
+    seen = np.hstack([(data.values - encoder.means) / encoder.scale, second, np.ones((rows, 1))])
+    moments = seen.T @ seen / max(rows, 1)
+    total = float(np.sum(second**2)) / max(rows, 1)
+
+    def objective(into: Array, b: Array, back: Array, c: Array, logs: Array, root: Array) -> float:
+        codes = np.vstack([into, np.zeros((len(root), size)), b])
+        rest = np.vstack([-into @ back, np.eye(len(root)), -b @ back - c]) @ root
+        kept = float(np.sum(codes * (moments @ codes)) + np.sum(np.exp(logs) - 1 - logs)) / 2
+        left = float(np.sum(rest * (moments @ rest)) + np.exp(logs) @ np.sum((back @ root) ** 2, axis=1))
+        return kept / beta - float(np.linalg.slogdet(root)[1]) - (total - left) / 2
+
+    parted = [inward.weights[:, :size], inward.biases[:size], outward.weights, outward.biases, inward.biases[size:],
+              encoder.root]
+    noise = rounding * first.condition * (1 + float(np.sum(encoder.root**2)))
+    return [*checks, stationary(parted, objective, noise)]
 
 
 def stationary(parts: list[Array], objective: Callable[..., float], noise: float) -> Check:

@@ -218,6 +218,12 @@ def encoder_and_decoder(standard: Standard, networks: tuple[Network, Network]) -
             NetworkDecoder(standard.means, standard.scale, np.ones(outward.inputs), outward))
 
 
+def codes_of(outputs: Array) -> tuple[Array, Array]:
+    """Return means and standard deviations (m x p each) of q(z | x) from the encoder's outputs (m x 2p)."""
+    means, logs = np.split(outputs, 2, axis=1)
+    return means, np.exp(logs / 2)
+
+
 class RowSum(Protocol):
     """A sum over rows that is computed while they are encoded; it can be pickled."""
 

@@ -26,9 +26,18 @@ CODES = 2  # arrays of the size of the coordinates
 COPIES = 8  # of the weights: gradients, Adam's moments, the best ones, and those of a checkpoint
 
 
-def network_steps(points: Array, sizes: Sequence[int], learning: Learning, threads: int) -> list[Step]:
-    """Return the steps of training on points (n x d), with encoder layers of these sizes, and of one pass after it."""
-    rows, weights, units = len(points), 2 * sum(a * b for a, b in pairwise(sizes)), sum(sizes)
+def weights_between(sizes: Sequence[int]) -> int:
+    """Return the number of weights between layers of these sizes."""
+    return sum(before * after for before, after in pairwise(sizes))
+
+
+def network_steps(points: Array, sizes: Sequence[int], learning: Learning, threads: int, *, more: int = 0,
+                  ) -> list[Step]:
+    """Return the steps of training on points (n x d), with encoder layers of these sizes, and of one pass after it.
+
+    The decoder has as many weights as the encoder, and `more`.
+    """
+    rows, weights, units = len(points), 2 * weights_between(sizes) + more, sum(sizes)
     number = 4 if learning.precision == "float32" else 8
     batches = -(-rows // learning.batch)
     each = 6.0 * weights * rows * rates().trained * number / 4 / threads + BATCH * rates().called * batches

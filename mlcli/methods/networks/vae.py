@@ -48,6 +48,7 @@ from mlcli.methods.networks.network import (
     Standard,
     Traced,
     Units,
+    codes_of,
     encode_rows,
     encoder_and_decoder,
     initial_layers,
@@ -211,12 +212,6 @@ class Bound:
         noise = {"noise_variance": Quantity(self.standard.scale**2 * float(np.exp(self.level)), 2)}
         return {"elbo": self.density(reconstruction - divergence), "reconstruction": self.density(reconstruction),
                 "divergence": divergence, **(noise if self.likelihood.dense else {})}
-
-
-def codes_of(outputs: Array) -> tuple[Array, Array]:
-    """Return means and standard deviations (m x p each) of q(z | x) from the encoder's outputs (m x 2p)."""
-    means, logs = np.split(outputs, 2, axis=1)
-    return means, np.exp(logs / 2)
 
 
 @frozen

@@ -1,4 +1,7 @@
-"""The Gaussian information bottleneck: a linear summary of one view about another (`core/bottleneck.py`)."""
+"""The Gaussian information bottleneck.
+
+Its formulas are in `core/bottleneck.py`, as `vib` without hidden layers is the same summary.
+"""
 
 from collections.abc import Iterator
 from typing import ClassVar, Literal

@@ -63,6 +63,9 @@ RUNS = {  # the arguments of `embed`: a file of samples, which also holds new po
     "autoencoder": ("us_arrests.csv", "-m", "autoencoder", "--set", "method.layers=[5]", "--set",
                     "method.learning.epochs=3"),
     "vae": ("us_arrests.csv", "-m", "vae", "--set", "method.layers=[5]", "--set", "method.learning.epochs=3"),
+    "vib": ("us_arrests.csv", "-m", "vib", "--columns", "Murder,Assault", "--set",
+            f"input.view={{path: {SAMPLES / 'us_arrests.csv'}, columns: [UrbanPop, Rape]}}", "--set",
+            "method.layers=[5]", "--set", "method.learning.epochs=3"),
     "landmarks": ("us_arrests.csv", "-m", "mds", "--set", "method.landmarks=20"),
 }
 DAMAGES: dict[str, Callable[[bytes], list[Damage]]] = {

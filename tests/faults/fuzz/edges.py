@@ -40,7 +40,7 @@ class Edge:
             found["input"]["path"] = "counts.npy"
         if method == "bilinear":
             found["input"] = {"path": "classes.csv", "label_columns": ["s", "k"]}
-        if method in ("cca", "ibfa", "gib", "rda", "dbrda", "mvgplvm"):
+        if method in ("cca", "ibfa", "gib", "vib", "rda", "dbrda", "mvgplvm"):
             found["input"]["view"] = {"path": "view.npy"}
         for section, name in sorted(self.only.items()):
             put(found, f"{section}.{TAG}", name)

@@ -11,7 +11,7 @@ from tests.journeys.memory.test_memory import OWN
 from tests.journeys.support import Caller
 
 ROWS = 240
-OTHERS = "bilinear", "ca", "mca", "gib", "ib", "nmf"  # of other tables than points
+OTHERS = "bilinear", "ca", "mca", "gib", "vib", "ib", "nmf"  # of other tables than points
 FEW = "pca", "sammon"  # of the others only when there is time
 
 

@@ -41,7 +41,8 @@ MORE = {"pca": {"loadings.csv"}, "ppca": {"loadings.csv"}, "fa": {"loadings.csv"
         "sammon": {"trace.csv", *STRESS}, "nmds": {"trace.csv", *STRESS},
         "phate": {"trace.csv", "entropy.csv", *STRESS}, "tsne": {"trace.csv"},
         "umap": {"trace.csv"},
-        "vae": {"trace.csv", "posterior.csv"}}
+        "vae": {"trace.csv", "posterior.csv"},
+        "vib": {"trace.csv", "posterior.csv", "information.csv"}}
 # whose decoder leads back to three columns or more, so that the report draws it
 DRAWN = {"autoencoder", "fa-arrests", "fa-survey", "gpdm-oscillator", "gplvm-iris", "ica-mixture", "lgssm-oscillator",
          "lgssm-slow", "nmf-arrests", "pca-iris", "pca-missing", "pca-scaled", "ppca-iris", "ppca-missing",

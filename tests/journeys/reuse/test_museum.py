@@ -20,7 +20,7 @@ from tests.museum.pieces import KINDS, ONTO, PIECES, commands, method_of, unpack
 
 SAME_BYTES = {name for name, kind in METHODS.items() if issubclass(kind, NeighborEmbedding)} | {
     "nmds", "smacof", "sammon"}  # whose numbers are the same on every processor
-TRAINED = {"autoencoder": 1e-5, "vae": 1e-5}  # networks, whose sums XLA orders by the machine
+TRAINED = {"autoencoder": 1e-5, "vae": 1e-5, "vib": 1e-5}  # networks, whose sums XLA orders by the machine
 STYLES = ("bilinear",)  # which place a new row by its style, at the command line
 EVERYDAY = ("pca", "fa", "mds", "kpca", "isomap", "lle", "tsne", "umap", "lda", "cca")
 every_piece = pytest.mark.parametrize("piece", PIECES)

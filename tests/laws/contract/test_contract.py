@@ -40,13 +40,13 @@ NEEDS_NEIGHBORS = [method for method, kind in METHODS.items() if "neighbors" in 
 NEEDS_MEMBERS = [method for method, kind in METHODS.items() if issubclass(kind, TangentMethod | LLTSA)]
 NEEDS_CLASSES = [method for method, kind in METHODS.items() if issubclass(kind.accepts[0], Labeled)]
 MORE_POINTS = ("tsne",)  # methods of a perplexity, which is below a third of the other points
-MORE_ROWS = ("gib",)  # methods that refuse views which few rows make alike
+MORE_ROWS = ("gib", "vib")  # methods that refuse views which few rows make alike
 # what axes are ranked by is no decomposition of a variance
 RANKED = [name for name, (method, _) in CONFIGURATIONS.items()
           if not (METHODS[method].ranked_by or "").startswith("eigenvalues")]
 
 # ways whose fits take longest; their methods have others here
-COSTLY = {"autoencoder deep", "vae deep", "fa oblimin", "sde at most", "sde cityblock", "chain unfolding",
+COSTLY = {"autoencoder deep", "vae deep", "vib deep", "fa oblimin", "sde at most", "sde cityblock", "chain unfolding",
           "gpdm second order"}
 CASES = [pytest.param(name, marks=pytest.mark.medium) if name in COSTLY else name for name in CONFIGURATIONS]
 LAYOUTS = [method for method, kind in METHODS.items() if issubclass(kind, NeighborEmbedding)]
