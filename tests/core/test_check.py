@@ -235,7 +235,7 @@ def parted(model: Model) -> Model:
 
 def told(model: Model) -> Model:
     """A summary that tells much more of the second view than it does."""
-    return replace(model, fit={**model.fit, "relevant_information": model.fit["relevant_information"] + 3})
+    return replace(model, fit={**model.fit, "relevant_information": model.fit["relevant_information"] + 300})
 
 
 def claimed(name: str) -> Callable[[Model], Model]:

@@ -49,6 +49,7 @@ from mlcli.methods.networks.network import (
 from mlcli.methods.networks.two_networks import QUICK, NetworkMethod, network_steps, weights_between
 from mlcli.methods.trials import variant
 
+START = -4.0  # logarithm of the variance of codes at the start: axes that are closed there hardly open later
 LITTLE = 0.01  # nats: an axis that keeps less of the first view counts as closed
 
 
@@ -134,10 +135,16 @@ class WeighedInformation:
     beta: float
 
     def start(self, sizes: Sequence[int], generator: np.random.Generator) -> dict[str, Traced]:
-        """Return random weights for layers of these sizes, from the inputs to the code, and noise of variance one."""
-        count = self.columns[1]
-        return {"encoder": initial_layers([*sizes[:-1], 2 * sizes[-1]], self.hidden, generator),
-                "decoder": initial_layers([*sizes[:0:-1], count], self.hidden, generator),
+        """Return random weights for layers of these sizes, from the inputs to the code, at which no axis is closed.
+
+        Codes have little noise, and the decoder says of all codes that the second view is N(0, I).
+        """
+        count, width = self.columns[1], sizes[-1]
+        *before, (inward, _) = initial_layers([*sizes[:-1], 2 * width], self.hidden, generator)
+        *others, (outward, there) = initial_layers([*sizes[:0:-1], count], self.hidden, generator)
+        spread = np.repeat([1.0, 0.0], width)
+        return {"encoder": [*before, (inward * spread, START * (1 - spread))],
+                "decoder": [*others, (0 * outward, there)],
                 "diagonal": np.zeros(count), "below": np.zeros(count * (count - 1) // 2)}
 
     def root(self, weights: dict[str, Traced], module: Any) -> Any:

@@ -15,7 +15,7 @@ from tests.laws.theorems.views.test_views import FIRST, SECOND, views
 from tests.support import Notes, fit
 
 DATA = views(FIRST, SECOND)
-STEADY = {"epochs": 1200, "batch": 4000, "rate": 0.05, "validation": 0.0, "precision": "float64"}
+STEADY = {"epochs": 500, "batch": 4000, "rate": 0.05, "validation": 0.0, "precision": "float64"}
 QUICK = {"layers": [6], "learning": {"epochs": 10, "batch": 32, "rate": 0.01, "validation": 0.2}}
 
 
@@ -23,8 +23,8 @@ def planted(rows: int) -> TwoViews:
     """Two Gaussian views of two shared factors, the columns in units of their own."""
     generator = np.random.default_rng(12)
     shared = generator.standard_normal((rows, 2))
-    first, second = (shared @ generator.standard_normal((2, columns)) + generator.standard_normal((rows, columns))
-                     for columns in (4, 3))
+    first, second = (shared @ np.array(loadings) + 0.7 * generator.standard_normal((rows, len(loadings[0])))
+                     for loadings in ([[1, 0, 1, 0.5], [0, 1, 0.5, -0.5]], [[1, 0, 0.5], [0, 0.5, 0.5]]))
     return views(first * [1, 10, 100, 1e-3] + 5, second)
 
 
@@ -72,20 +72,21 @@ def same_information(model: Model, gaussian: Model, share: float) -> None:
 @pytest.mark.medium
 def test_a_linear_encoder_that_is_trained_is_the_gaussian_bottleneck() -> None:
     data = planted(600)
-    model, gaussian = fit("vib", data, training="always", learning=STEADY), fit("gib", data)
-    same_information(model, gaussian, 0.01)
-    assert np.rad2deg(subspace_angles(model.embedding - model.embedding.mean(axis=0), gaussian.embedding)).max() < 0.1
+    model, gaussian = fit("vib", data, beta=8.0, training="always", learning=STEADY), fit("gib", data, beta=8.0)
+    same_information(model, gaussian, 1e-6)
+    assert np.rad2deg(subspace_angles(model.embedding, gaussian.embedding)).max() < 1e-2
     variances = 1 + gaussian.embedding.var(axis=0)
-    assert np.allclose(model.embedding * np.sqrt(variances), gaussian.embedding, atol=0.05 * np.sqrt(variances.max()))
-    assert np.allclose(model.spreads[0] ** 2, 1 / variances, rtol=0.05)
+    assert np.allclose(model.embedding * np.sqrt(variances), gaussian.embedding, atol=1e-3)
+    assert np.allclose(model.spreads**2, 1 / variances, rtol=1e-3)
     assert np.all(np.diff(model.fit["axis_information"]) < 0)
 
 
 @pytest.mark.medium
 def test_networks_tell_as_much_of_gaussian_data_as_its_best_summary() -> None:
     """Globerson and Tishby, 2004: the best summary of Gaussian data is linear and Gaussian."""
-    data = planted(4000)
-    same_information(fit("vib", data, layers=[4], learning={**STEADY, "epochs": 500}), fit("gib", data), 0.01)
+    data = planted(3000)
+    same_information(fit("vib", data, beta=8.0, layers=[4], learning=STEADY),
+                     fit("gib", data, beta=8.0), 0.01)
 
 
 @pytest.mark.medium
@@ -98,7 +99,6 @@ def test_networks_see_what_correlations_do_not() -> None:
         "epochs": 150, "batch": 80, "rate": 0.02, "validation": 0.2})
     assert straight.fit["relevant_information"] < 0.05 and bent.fit["relevant_information"] > 0.8
     assert bent.fit["held_out_information"] > 0.6
-    assert abs(np.corrcoef(np.abs(first[:, 0]), bent.embedding[:, 0])[0, 1]) > 0.8
 
 
 @pytest.mark.medium
@@ -124,7 +124,8 @@ def test_summaries_that_tell_nothing_are_said_to() -> None:
     generator = np.random.default_rng(5)
     data = views(generator.standard_normal((60, 2)), generator.standard_normal((60, 2)))
     with Notes() as notes:
-        fit("vib", data, layers=[4], beta=1.01, learning={"epochs": 1, "batch": 60, "validation": 0.0})
+        fit("vib", data, layers=[4], beta=1.01, learning={
+            "epochs": 2, "batch": 60, "rate": 3.0, "validation": 0.0})
     assert "W-NOT-LEARNED" in [note.code for note in notes.notes]
 
 
