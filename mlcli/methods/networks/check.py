@@ -284,7 +284,7 @@ def information_checks(data: TwoViews, model: Model, full: bool = False) -> list
 
     For a linear decoder the latter is E log q(y | t) = ln |L| - (‖Lᵀ(y - g(m))‖² + Σ s² ‖Lᵀv‖² + r ln 2π) / 2.
     """
-    encoder, fit = parts(model)[0], model.fit
+    (encoder, _), projector, fit = parts(model), require_projector(model.projector), model.fit
     networks, root, size = (encoder.network, encoder.answer), encoder.root, encoder.answer.inputs
     rows, whole = choose_rows(data.values, full, *networks)
     parted, kept = np.array(fit["axis_information"], dtype=np.float64), float(fit["kept_information"])
@@ -315,14 +315,15 @@ def information_checks(data: TwoViews, model: Model, full: bool = False) -> list
             found -= np.exp(logs) @ np.einsum("ij,jk,ik->i", encoder.answer.layers[0].weights, root @ root.T,
                                               encoder.answer.layers[0].weights) / 2
         gaps = found - fit["relevant_information"]
-        return apart, float(gaps.sum()), float(np.sum(gaps**2)), max_abs(found)
+        return apart, float(gaps.sum()), float(np.sum(gaps**2)), max_abs(found), projector.rounding(points)
 
-    aparts, gaps, squares, sizes = zip(*map_blocks(block, data.values, rows, *networks), strict=True)
+    aparts, gaps, squares, sizes, roundings = zip(*map_blocks(block, data.values, rows, *networks), strict=True)
     divergence, gap = np.sum(aparts, axis=0) / len(rows), sum(gaps) / len(rows)
     noise = max(EPS * float(np.sum(np.abs(root)) ** 2) * max(*data.view.values.shape, 10), 1e-11 * (1 + max(sizes)))
     deviation = 0.0 if alone else np.sqrt(max(sum(squares) / len(rows) - gap**2, 0.0))
-    error = APART * np.sqrt(2 / len(rows)) * deviation / 10 + noise + 10 * wrong * float(np.sum(root**2))
-    return [white, ratio("kept", max_abs(divergence - parted), 1e-11 * (1 + kept),
+    lost = max(roundings) * (1 + float(np.abs(second).max(initial=0.0)))
+    error = APART * np.sqrt(2 / len(rows)) * deviation / 10 + noise + (10 * wrong + lost) * float(np.sum(root**2))
+    return [white, ratio("kept", max_abs(divergence - parted), 1e-11 * (1 + kept) + lost,
                          "KL(q(t | x) ‖ N(0, 1)) of each axis by quadrature, as stated"), added,
             ratio("relevant", abs(gap), error, "E log q(y | t) over that of N(0, I)" + (
                 "" if alone else ", by other draws, within their standard errors"), exact=alone)]
@@ -356,7 +357,7 @@ def gaussian_bottleneck_checks(data: TwoViews, model: Model, asked: float, full:
     checks.append(ratio("optimum", max_abs(best - stated), 100 * lost * (1 + max_abs(best)),
                         "I(T; X), I(T; Y) and I(X; Y) are those of the Gaussian bottleneck at β"))
     (inward,), (outward,) = encoder.network.layers, encoder.answer.layers
-    seen = np.hstack([(data.values - encoder.means) / encoder.scale, second, np.ones((rows, 1))])
+    seen = np.hstack([first.points, second, np.ones((rows, 1))])
     moments = seen.T @ seen / max(rows, 1)
     total = float(np.sum(second**2)) / max(rows, 1)
 
@@ -367,9 +368,11 @@ def gaussian_bottleneck_checks(data: TwoViews, model: Model, asked: float, full:
         left = float(np.sum(rest * (moments @ rest)) + np.exp(logs) @ np.sum((back @ root) ** 2, axis=1))
         return kept / beta - float(np.linalg.slogdet(root)[1]) - (total - left) / 2
 
-    parted = [inward.weights[:, :size], inward.biases[:size], outward.weights, outward.biases, inward.biases[size:],
-              encoder.root]
-    noise = rounding * first.condition * (1 + float(np.sum(encoder.root**2)))
+    weights = inward.weights[:, :size] / encoder.scale
+    parted = [first.back @ weights, inward.biases[:size] + (first.means - encoder.means) @ weights, outward.weights,
+              outward.biases, inward.biases[size:], encoder.root]
+    turned = (EPS * max(rows, columns, 10) * first.condition) ** 2  # what rounding of weights costs, at an optimum
+    noise = (rounding + turned) * (1 + float(np.sum(encoder.root**2)))
     return [*checks, stationary(parted, objective, noise)]
 
 
