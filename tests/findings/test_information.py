@@ -26,6 +26,21 @@ def test_the_curve_goes_through_the_point_of_the_coordinates(tmp_path: Path, met
         assert own[1:].tolist() == [2.0, fit["kept_information"], fit["relevant_information"]]
 
 
+@pytest.mark.medium
+@pytest.mark.parametrize("curve", [1, 3])
+def test_networks_have_a_curve_of_the_betas_at_which_they_were_trained(tmp_path: Path, curve: int) -> None:
+    iris, out = str(Path(__file__).parents[2] / "sample_data" / "iris.csv"), tmp_path / "out"
+    given = ("method.layers=[3]", "method.learning.epochs=2", f"method.curve={curve}")
+    assert run(["embed", iris, "--view", iris, *VIEW, "-m", "vib", "-o", str(out), "-q",
+                *(part for option in given for part in ("--set", option))]) == 0
+    rows = np.loadtxt(out / "information.csv", delimiter=",", skiprows=1, ndmin=2)
+    fit = json.loads((out / "run.json").read_text(encoding="utf-8"))["fit"]
+    assert rows[0, [0, 2, 3]].tolist() == [fit["beta"], fit["kept_information"], fit["relevant_information"]]
+    assert len(rows) == curve and np.all(np.diff(rows[:, 0]) > 0)
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert ("at each of which the networks were trained" in page) == (curve > 1)
+
+
 @pytest.mark.parametrize("time", [None, 7])
 def test_the_time_of_a_walk_is_at_the_knee_of_its_entropy(tmp_path: Path, time: int | None) -> None:
     iris, out = str(Path(__file__).parents[2] / "sample_data" / "iris.csv"), tmp_path / "out"
