@@ -24,7 +24,15 @@ from mlcli.base.values.options import option
 from mlcli.base.values.quantity import Quantity
 from mlcli.base.values.signs import leading_signs
 from mlcli.certify.subject import Subject
-from mlcli.core.bottleneck import BEYOND, FAR, UNRELATED, GaussianBottleneck, openings
+from mlcli.core.bottleneck import (
+    BEYOND,
+    FAR,
+    UNRELATED,
+    GaussianBottleneck,
+    critical_betas,
+    default_beta,
+    openings,
+)
 from mlcli.core.canonical import ALIKE, canonical, canonical_steps, most_pairs
 from mlcli.core.centering import uncentered
 from mlcli.core.eigen.options import Axes
@@ -101,6 +109,17 @@ def divergences(outputs: Array) -> Array:
 
 
 @frozen
+class Divergences:
+    """Sums over rows of what each axis keeps of the first view."""
+
+    width: ClassVar[int] = 1  # the least that a block has: the encoder's layers decide
+
+    def __call__(self, first: int, rows: Array, outputs: Array) -> Array:
+        """Return the sums (p) over rows with outputs (m x 2p)."""
+        return np.asarray(divergences(outputs).sum(axis=0))
+
+
+@frozen
 class Information:
     """Sums over rows: what each axis keeps of the first view, and last what codes tell of the second one."""
 
@@ -122,7 +141,7 @@ class Information:
 
 
 @frozen
-class WeighedInformation:
+class BottleneckObjective:
     """I(T; X) / β - I(T; Y) by its bounds; weights are those of `encoder`, `decoder` and the root of a precision.
 
     Rows are both views side by side, and the second one is white. The encoder's outputs are the means and the
@@ -180,22 +199,22 @@ class WeighedInformation:
         """Return the encoder and the decoder as plain arrays."""
         return Network.of(weights["encoder"], self.hidden), Network.of(weights["decoder"], self.hidden)
 
-    def encoder(self, weights: dict[str, Traced], scaled: "ScaledColumns", second: Whitening) -> BottleneckEncoder:
+    def encoder(self, weights: dict[str, Traced], scales: "ColumnScales", second: Whitening) -> BottleneckEncoder:
         """Return the encoder of rows as they are, with axes in descending order of what they keep of these rows.
 
         The coordinate of largest size on each axis is above zero.
         """
         inward, outward = self.networks(weights)
-        (weighing, *further) = inward.layers
-        inward = Network((replace(weighing, weights=weighing.weights / scaled.lengths[:, None]), *further))
-        outputs = Encoder(scaled.means, 1.0, inward).rows(scaled.points)
-        order = np.argsort(-divergences(outputs).mean(axis=0), kind="stable")
+        (nearest, *further) = inward.layers
+        inward = Network((replace(nearest, weights=nearest.weights / scales.lengths[:, None]), *further))
+        outputs, kept = encode_rows(Encoder(scales.means, 1.0, inward), scales.points, Divergences())
+        order = np.argsort(-kept, kind="stable")
         signs = leading_signs(outputs[:, order])
         *before, last = inward.layers
         places, turns = np.append(order, order + len(order)), np.append(signs, np.ones(len(order)))
         first, *after = outward.layers
         return BottleneckEncoder(
-            scaled.means, 1.0,
+            scales.means, 1.0,
             Network((*before, replace(last, weights=last.weights[:, places] * turns,
                                       biases=last.biases[places] * turns))),
             answer=Network((replace(first, weights=first.weights[order] * signs[:, None]), *after)),
@@ -204,7 +223,7 @@ class WeighedInformation:
 
 
 @frozen
-class ScaledColumns:
+class ColumnScales:
     """Points with the mean and the standard deviation of each column; a constant one has the deviation one."""
 
     points: Array  # n x d
@@ -212,7 +231,7 @@ class ScaledColumns:
     lengths: Array  # d
 
     @classmethod
-    def of(cls, points: Array) -> "ScaledColumns":
+    def of(cls, points: Array) -> "ColumnScales":
         """Return points (n x d) with both; raises DataError where no column varies, or one varies too little."""
         means, centered = centered_columns(points)
         require_no_faint(centered, points)
@@ -222,7 +241,7 @@ class ScaledColumns:
         return cls(points, means, np.where(lengths > 0, lengths, 1.0))
 
     @property
-    def scaled(self) -> Array:
+    def unit_points(self) -> Array:
         """The points with mean zero and deviation one in each column (n x d)."""
         return (self.points - self.means) / self.lengths
 
@@ -349,20 +368,20 @@ class VIB(NetworkMethod):
         """Return the model of both networks after training, with the information at each β."""
         from mlcli.methods.networks import training
 
-        scaled, second = ScaledColumns.of(data.values), whiten(data.view.values, equal_columns=True)
+        scales, second = ColumnScales.of(data.values), whiten(data.view.values, equal_columns=True)
         if not second.rank:
             raise DataError("NO-VARIATION", "all rows of the second view are equal up to rounding", where="input.view",
                             hint="give rows that differ")
         size, beta = data.values.shape[1], self.beta or self.linear_beta(data, second)
-        rows = training_rows(np.hstack([scaled.scaled, second.points]), Standard.plain(size + second.rank),
+        rows = training_rows(np.hstack([scales.unit_points, second.points]), Standard.plain(size + second.rank),
                              self.learning, compute)
         betas = np.geomspace(FAR * beta, beta, self.curve) if self.curve > 1 else np.array([beta])
-        objective = WeighedInformation(self.activation, (size, second.rank), beta)
+        objective = BottleneckObjective(self.activation, (size, second.rank), beta)
         weights, course = objective.start(self.sizes(data), np.random.default_rng(rows.seed)), list[Array]()
         for value in betas.tolist():
             found = training.train(replace(objective, beta=value), rows, weights, self.learning)
             weights = found.weights
-            encoder = objective.encoder(weights, scaled, second)
+            encoder = objective.encoder(weights, scales, second)
             measure = Information(encoder, second.points, self.draws, rows.seed)
             outputs, sums = encode_rows(encoder, data.values, measure)
             course.append(sums / len(outputs))
@@ -381,9 +400,10 @@ class VIB(NetworkMethod):
                     "axis_information": curve[0, :-1].tolist(), **held, **found.facts})
 
     def linear_beta(self, data: TwoViews, second: Whitening) -> float:
-        """Return the β of gib for so many axes; where correlations of one leave none, twice the least."""
+        """Return the β of gib for so many axes; twice the least where correlations leave none."""
         correlations = canonical(whiten(data.values, equal_columns=True), second).correlations
-        beta, _ = openings(correlations[correlations > UNRELATED], None, self.axes)
+        critical = critical_betas(correlations[correlations > UNRELATED])
+        beta = default_beta(critical, min(self.axes.count, len(critical))) if len(critical) else 1.0
         return beta if beta > 1 + ALIKE else BEYOND
 
     @staticmethod

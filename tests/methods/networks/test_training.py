@@ -23,7 +23,7 @@ from mlcli.methods.networks.learning import Learning, training_rows
 from mlcli.methods.networks.network import DenseLayer, Network, Standard
 from mlcli.methods.networks.training import TrainingResult, jax, random
 from mlcli.methods.networks.vae import BernoulliLikelihood, GaussianLikelihood, NegatedBound
-from mlcli.methods.networks.vib import WeighedInformation
+from mlcli.methods.networks.vib import BottleneckObjective
 from tests.checkpoints import in_parts
 from tests.processes import python
 
@@ -41,8 +41,8 @@ OBJECTIVES: dict[str, tuple[Any, list[int]]] = {
     "rarely active": (Autoencoding(**{**PLAIN, "sparsity": RarelyActive()}), SIZES),
     "bound": (NegatedBound(**VARIATIONAL), SIZES), "linear bound": (NegatedBound(**VARIATIONAL), [3, 2]),
     "given noise": (NegatedBound(**{**VARIATIONAL, "level": -1.0, "beta": 0.5}), SIZES),
-    "information": (WeighedInformation("softplus", (1, 2), 3.0), [1, 4, 2]),
-    "linear information": (WeighedInformation("softplus", (1, 2), 3.0), [1, 2]),
+    "information": (BottleneckObjective("softplus", (1, 2), 3.0), [1, 4, 2]),
+    "linear information": (BottleneckObjective("softplus", (1, 2), 3.0), [1, 2]),
     "bernoulli": (NegatedBound(**{**VARIATIONAL, "likelihood": BernoulliLikelihood(), "level": 0.0}), SIZES),
 }
 
