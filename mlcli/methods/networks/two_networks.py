@@ -59,7 +59,7 @@ class NetworkMethod(Method):
 
     accepts: ClassVar = (Features,)
     judged_by: ClassVar = "reconstruction"
-    in_blocks: ClassVar = ""
+    in_blocks: ClassVar[str | None] = ""
     powers: ClassVar = Powers(coordinates=0, spectrum=0)
     ranked_by: ClassVar = None
     rules: ClassVar = ()
@@ -68,10 +68,10 @@ class NetworkMethod(Method):
         layers: Units
         learning: Learning
 
-        def solve_closed_form(self, data: Features, compute: Compute) -> Model:
+        def solve_closed_form(self, data: Any, compute: Compute) -> Model:
             """Return the model by the closed form."""
 
-        def solve_by_training(self, data: Features, compute: Compute) -> Model:
+        def solve_by_training(self, data: Any, compute: Compute) -> Model:
             """Return the model of both networks after training."""
 
     @property
@@ -83,7 +83,7 @@ class NetworkMethod(Method):
         """Return the extra `neural` (JAX) where training is needed."""
         return () if self.closed else ("neural",)
 
-    def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
+    def steps(self, data: Any, compute: Compute, share: float | None) -> list[Step]:
         """Return the step of the eigenproblem of the smaller side, or of the epochs."""
         threads = compute.thread_count()
         if self.closed:
@@ -96,7 +96,7 @@ class NetworkMethod(Method):
         """Return the layer sizes of the encoder, columns and coordinates included."""
         return [data.values.shape[1], *self.layers, self.axes.count]
 
-    def solve(self, data: Features, compute: Compute) -> Model:
+    def solve(self, data: Any, compute: Compute) -> Model:
         """Compute the closed form, or train the networks."""
         return self.solve_closed_form(data, compute) if self.closed else self.solve_by_training(data, compute)
 

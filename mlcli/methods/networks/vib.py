@@ -184,7 +184,8 @@ class BottleneckObjective:
         first, second = rows[:, :self.columns[0]], rows[:, self.columns[0]:]
         means, logs = jnp.split(forward(weights["encoder"], first, self.hidden), 2, axis=1)
         kept = jnp.mean(jnp.sum(jnp.square(means) + jnp.exp(logs) - 1 - logs, axis=1)) / 2
-        decoder, root, spread = weights["decoder"], self.root(weights, jnp), 0.0
+        decoder, root = weights["decoder"], self.root(weights, jnp)
+        spread: Traced = 0.0
         if len(decoder) == 1:  # the expectation is known
             codes = means
             spread = jnp.exp(logs) @ jnp.sum(jnp.square(product(decoder[0][0], root)), axis=1)
@@ -355,8 +356,9 @@ class VIB(NetworkMethod):
                             np.append(np.zeros(found.count), 2 * np.log(deviations)), "identity")
         answer = DenseLayer((turns[1] * related * shrunk).T, np.zeros(second.rank), "identity")
         precision = np.eye(second.rank) + turns[1] * (shares / (1 - shares)) @ turns[1].T
+        root = np.asarray(np.linalg.cholesky(precision), dtype=np.float64)
         encoder = BottleneckEncoder(first.means, scale, Network((inward,)), answer=Network((answer,)),
-                                    origin=second.means, into=second.into, root=np.linalg.cholesky(precision))
+                                    origin=second.means, into=second.into, root=root)
         kept, relevant = found.information
         total = -0.5 * float(np.log1p(-found.related**2).sum())
         return self.summary(encoder, encoder.rows(data.values), information=found.curve, fit={
