@@ -273,7 +273,8 @@ class VIB(NetworkMethod):
 
     Both views are taken without units: each column of the first over its standard deviation, the second in white
     coordinates. Without `beta` it is that of gib for as many axes, by the canonical correlations; for relations that
-    these do not see, choose `beta`.
+    these do not see, choose `beta`. Few rows are few steps in an epoch: they need a larger `learning.rate`, such as
+    0.02, and more epochs.
 
     New points: New rows are rows of the first view, and take one pass through the encoder, which needs no JAX.
 
@@ -389,9 +390,9 @@ class VIB(NetworkMethod):
             course.append(sums / len(outputs))
         curve = np.array(course[::-1])
         kept, relevant = curve[:, :-1].sum(axis=1), curve[:, -1]
-        if relevant[0] <= 0:
-            note("W-NOT-LEARNED", "the summary tells nothing of the second view: choose a larger method.beta, another "
-                 "method.learning.rate, or more epochs")
+        if relevant[0] <= kept[0] / beta:  # the objective of a summary that is closed
+            note("W-NOT-LEARNED", "the summary tells less of the second view than it costs, I(T; X) / β: choose "
+                 "another method.learning.rate, more epochs, or a larger method.beta")
         held = {} if not len(found.held) else {"held_out_information": float(encoder.expected_gains(
             second.points[found.held], outputs[found.held], self.draws, [rows.seed, len(outputs)]).mean())}
         return self.summary(encoder, outputs, objective=Quantity(found.trace[:, 0]), curves={

@@ -7,12 +7,13 @@ import pytest
 from scipy.linalg import subspace_angles
 
 from mlcli.base.types import Array
+from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import TwoViews
 from mlcli.errors import ConfigError, DataError, GeometryError
-from mlcli.methods import Model
+from mlcli.methods import METHODS, Model
 from mlcli.methods.networks.vib import BottleneckEncoder, divergences
 from tests.laws.theorems.views.test_views import FIRST, SECOND, views
-from tests.support import Notes, fit
+from tests.support import Notes, checks_of, fit
 
 DATA = views(FIRST, SECOND)
 STEADY = {"epochs": 500, "batch": 4000, "rate": 0.05, "validation": 0.0, "precision": "float64"}
@@ -117,6 +118,14 @@ def test_the_figures_of_networks_are_those_of_their_rows() -> None:
     assert np.allclose(model.trace, model.curves["kept"].value / figures["beta"] - model.curves["relevant"].value,
                        rtol=1e-5)
     assert np.isfinite(figures["held_out_information"])
+
+
+def test_a_view_that_does_not_vary_leaves_all_axes_closed() -> None:
+    data = views(FIRST, np.full((len(FIRST), 2), 3.0))
+    method = METHODS["vib"]().resolve(data)
+    model = method.fit(data, Compute())
+    assert not model.embedding.any() and (model.spreads == 1).all() and model.fit["kept_information"] == 0
+    assert {check.verdict for check in checks_of(method, data, model)} <= {"pass", "skipped"}
 
 
 @pytest.mark.medium
