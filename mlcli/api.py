@@ -200,7 +200,7 @@ class Run:
         from mlcli.runs.project import features_of, require_decoders
 
         model = self._model
-        require_decoders(HERE if isinstance(self.source, StoredModel) else str(self.source), model.steps)
+        require_decoders(HERE if isinstance(self.source, StoredModel) else str(self.source), model.way_back)
         projector = require_projector(model.projector)
         names = (*axis_names(projector.axes.shape[1]), *(projector.beside if labels is None else ()))
         with call(), limit_threads(Compute().thread_count()):

@@ -191,7 +191,7 @@ class Model:
     curves: Mapping[str, Quantity] = field(default_factory=dict)  # further curves of the iterations, by name
     loadings: Loadings | None = None
     # of methods of several views: projectors of the second and further ones, and where coordinates follow from several
-    others: tuple[Projector, ...] = ()
+    others: tuple[Projector | NoProjection, ...] = ()
     joint: "JointViews | None" = None
     private: Loadings | None = None  # of factors that only one view has, zero beyond as many as it has columns
     # posterior covariances (n x p x p) where they differ from row to row, or deviations of independent axes (n x p)

@@ -75,6 +75,7 @@ class Method(Options):
     judged_by: ClassVar[str] = "variance"  # the measure of a good result, of those in `findings/quality/judgement.py`
     axis: ClassVar[str] = "Axis"  # the field's name of an axis, before its number
     decodes: ClassVar[str | None] = ""  # the condition of a decoder to features; empty: always; None: never
+    decodes_second_view: ClassVar[bool] = False  # whether its decoder leads to a second view, where there is one
     in_blocks: ClassVar[str | None] = None  # the condition of reading features in blocks; empty: always; None: never
     decoder_variance: ClassVar[bool] = False  # whether its decoder gives variances
     follows_rows: ClassVar[bool] = False  # whether rows of the fit are decoded much nearer than any others can be

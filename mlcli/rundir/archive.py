@@ -78,7 +78,7 @@ TAGS: Mapping[str, tuple[str, ...]] = {  # by the module below mlcli
     "methods.neighbor_embedding.negative_sampling": ("membership-curve", "sampling"),
     "methods.neighbor_embedding.new_points": ("calibrated", "entering", "decay-steps", "edge-steps", "sampled-forces"),
     "methods.neighbor_embedding.walk": ("decay",),
-    "methods.networks.network": ("layer", "network", "encoder", "network_decoder"),
+    "methods.networks.network": ("layer", "network", "encoder", "network_decoder", "view-decoder"),
     "methods.networks.vib": ("bottleneck-encoder",),
     "methods.ordination.correspondence": ("represented",),
     "methods.parts.nmf": ("part-weights",),
@@ -356,12 +356,21 @@ def is_coding(part: Any) -> bool:
 
 
 def require_views(projector: Projector | NoProjection, views: Sequence[Reduction], joint: Any) -> None:
-    """Raises Unfit where second and further views do not have the axes of the first."""
+    """Raises Unfit where second and further views do not have the axes of the first, or a decoder the columns of one.
+    """
+    decoder = projector.decoder if isinstance(projector, Projector) else None
+    target = -1 if decoder is None else decoder.view - 2  # among the further views; -1 for the first one
+    if target >= len(views):
+        raise Unfit("projector.decoder leads to a view that the model does not have")
     for number, step in enumerate(views):
         place = f"views.{number}."
         require_step(step.preparation, step.projector, nested_parts(step, place[:-1]), place, None)
-        if not (isinstance(step.projector, Projector) and isinstance(projector, Projector)
-                and step.projector.axes.shape[1] == projector.axes.shape[1]):
+        if isinstance(projector, Projector) and decoder and number == target and (
+                isinstance(step.projector, NoProjection)):
+            if decoder(np.zeros((0, projector.axes.shape[1]))).shape[1] != len(step.preparation.exponent):
+                raise Unfit("projector.decoder leads to another number of columns than the view has")
+        elif not (isinstance(step.projector, Projector) and isinstance(projector, Projector)
+                  and step.projector.axes.shape[1] == projector.axes.shape[1]):
             raise Unfit(f"{place}projector has other axes than that of the first view")
     if joint is not None and joint.precisions is not None and len(joint.precisions) != len(views) + 1:
         raise Unfit("joint.precisions are not those of the views")

@@ -145,6 +145,15 @@ class StoredModel:
         """The whole way from the first input to coordinates."""
         return (*self.reductions, Reduction(self.preparation, self.projector, self.score))
 
+    @property
+    def way_back(self) -> tuple[Reduction, ...]:
+        """The steps that lead from coordinates back to features, the last one first: to another view in a single one.
+        """
+        decoder = self.projector.decoder
+        if decoder is None or decoder.view == 1:
+            return self.steps[::-1]
+        return (Reduction(self.views[decoder.view - 2].preparation, self.projector),)
+
     def place(self, table: Table) -> "PlacedRows":
         """The coordinates of new rows by every step, and how far they are off the manifold.
 

@@ -198,7 +198,7 @@ def reconstruct(folder: Path, embedding: Input, compute: Compute) -> Table:
     Raises ConfigError where the run cannot reconstruct features.
     """
     run = read_model(folder)
-    require_decoders(str(folder), run.steps)
+    require_decoders(str(folder), run.way_back)
     beside = () if embedding.label_columns else require_projector(run.projector).beside
     try:
         table = _read_coordinates(run, embedding, compute, beside)
@@ -209,7 +209,7 @@ def reconstruct(folder: Path, embedding: Input, compute: Compute) -> Table:
                             "name a column of the run's styles with {input.label_columns}") from None
     styles = next(iter(table.labels.values()), None)
     with table.rows_named():
-        return replace(table, values=features_of(run, table.values, styles), columns=run.steps[0].preparation.names)
+        return replace(table, values=features_of(run, table.values, styles), columns=run.way_back[-1].preparation.names)
 
 
 def features_of(run: StoredModel, coordinates: Array, styles: Sequence[str] | None = None) -> Array:
@@ -217,9 +217,9 @@ def features_of(run: StoredModel, coordinates: Array, styles: Sequence[str] | No
 
     `styles` (m) are those of the rows, of a run that has styles.
     """
-    *before, last = run.steps
+    last, *before = run.way_back
     features = last.features(coordinates, styles)
-    for step in reversed(before):
+    for step in before:
         features = step.features(features)
     return features
 
@@ -229,7 +229,7 @@ def require_decoders(place: str, steps: tuple[Reduction, ...]) -> None:
     if not all(isinstance(step.projector, Projector) and step.projector.leads_back for step in steps):
         raise ConfigError("NO-RECONSTRUCTION", "this run cannot reconstruct features from coordinates",
                           where=place, hint=f"only these methods can: {methods_with_decoder()}")
-    if not all(step.preparation.invertible for step in steps[1:]):
+    if not all(step.preparation.invertible for step in steps[:-1]):
         raise ConfigError("NO-RECONSTRUCTION", "the input of this run was another run, whose coordinates were "
                           "transformed or partly left out; this has no inverse", where=place,
                           hint="make the run again with transforms that have inverses, and without top_variance")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mlcli.base.types import Array
-from mlcli.base.values.inputs import CrossLabeled, TwoViews
+from mlcli.base.values.inputs import CrossLabeled, Features, TwoViews
 from mlcli.config.build import build
 from mlcli.config.layers import Layer, assignment
 from mlcli.explain.formulas import TABLE
@@ -31,7 +31,8 @@ def explained(folder: Path, method: str, **options: Any) -> tuple[Explanation, A
     Rows of two views, of all pairs of two labels and of a sequence are chosen by no option: their file has no others.
     """
     kind = METHODS[method]
-    whole = kind.ordered or any(issubclass(accepted, TwoViews | CrossLabeled) for accepted in kind.accepts)
+    whole = kind.ordered or (Features not in kind.accepts and any(
+        issubclass(accepted, TwoViews | CrossLabeled) for accepted in kind.accepts))
     config = configured(folder, method, {}, FILE[:ROWS] if whole else FILE)
     layer = Layer({"input": config.input.model_dump(exclude_unset=True),
                    "method": {"name": method, **SHORT.get(method, {}), **options}})

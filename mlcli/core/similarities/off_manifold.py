@@ -196,7 +196,8 @@ def kind_of(projector: Projector, rows: Array, *, of_chain: bool, decodes: bool)
     """
     if of_chain and projector.similarity.diagonal(rows[:1]) is not None:
         return "residual"
-    own = decodes and projector.decoder is not None and not isinstance(projector.decoder, PREIMAGES)
+    decoder = projector.decoder  # one to another view has no row of that view beside a new one
+    own = decodes and decoder is not None and decoder.view == 1 and not isinstance(decoder, PREIMAGES)
     return "reconstruction" if own else "neighbors"
 
 

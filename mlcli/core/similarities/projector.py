@@ -23,6 +23,8 @@ from mlcli.errors import ConfigError, NumericalError, rows_from
 class Decoder:
     """A map from coordinates to features; each kind is frozen, stored, and needs NumPy only."""
 
+    view: ClassVar[int] = 1  # whose features it gives
+
     def __call__(self, embedding: Array) -> Array:
         """Return features (m x d) at coordinates (m x p)."""
         raise NotImplementedError
@@ -49,6 +51,11 @@ class Decoder:
     @property
     def affine(self) -> "Affine | None":
         """This map where it is affine, for uses that need directions; else None."""
+        return None
+
+    @property
+    def unit(self) -> Unit | None:
+        """The unit of its features; None where it is that of the rows that are placed."""
         return None
 
 
@@ -223,13 +230,14 @@ class Projector(ProjectionUnits):
     @property
     def decode(self) -> Callable[[Array], Array] | None:
         """The map from coordinates to features in the data's units; None where there is none."""
-        return None if self.decoder is None else partial(_decoded, self.decoder, self.output_unit, self.input_unit)
+        return None if self.decoder is None else partial(
+            _decoded, self.decoder, self.output_unit, self.decoder.unit or self.input_unit)
 
     @property
     def decode_rows(self) -> Callable[[Array], Array] | None:
         """The map from coordinates of training rows to features, by other rows where they would be their own."""
         return None if self.decoder is None else partial(
-            _decoded, self.decoder.decode_left_out, self.output_unit, self.input_unit)
+            _decoded, self.decoder.decode_left_out, self.output_unit, self.decoder.unit or self.input_unit)
 
     def deviation(self, places: Array) -> Array | None:
         """Return the posterior standard deviation of a feature at (m, p) places, an (m,) array in the data's units.

@@ -54,8 +54,8 @@ class View(Options):
     """A second table of the same rows, matched to the first by id, and read in the same conventions."""
 
     path: FileName | None = option(None, "A file with the second view: other features of the same rows, for cca, ibfa, "
-                                   "gib, vib, mvgplvm, rda and dbrda; of dissimilarities also a second matrix, for "
-                                   "statis (default: none).")
+                                   "gib, vib, mvgplvm, rda, dbrda and autoencoder; of dissimilarities also a second "
+                                   "matrix, for statis (default: none).")
     format: OfView = option("auto", "The file's format (auto: by its name, then by its first bytes).")
     id_column: str | None = option(None, "The column of row ids (default: as in the first view).")
     columns: tuple[str, ...] = option((), "The columns to use: names, or ranges first:last (empty: all).", strict=False)

@@ -29,7 +29,7 @@ class DecodedFinding(Finding["Decoded"]):
         """Return the decoded rows and places; of a table read in blocks, rows that are in memory."""
         config = result.config
         if not (config.report.writes("report") and result.model.projector.decode
-                and config.draws_decoder(result.start.features)):
+                and config.draws_decoder(result.decoded[0].features)):
             return None
         from mlcli.findings.decoded.decode import decode_result
 
@@ -49,13 +49,16 @@ class DecodedFinding(Finding["Decoded"]):
         from mlcli.report.drawing.html import side_by_side
 
         image = run.config.report.picture
+        if image is not None and image.rows * image.columns * image.channels != value.plane.shape[1]:
+            image = None  # rows of a second view, which are no such images
         return [(Place.DECODER, side_by_side(plane(run, image), reconstructions(run, image)))]
 
     def step(self, plan: "FitPlan", fit: Sequence[Step]) -> Step | None:
         """Return the predicted cost of decoding."""
         from mlcli.base.machine.rates import rates
 
-        config = plan.config
-        if not (plan.points and config.report.writes("report") and config.draws_decoder(plan.start.features)):
+        config, second = plan.config, plan.method.decodes_second_view and plan.table.view
+        columns = len(second.columns) if second else plan.start.features
+        if not (plan.points and config.report.writes("report") and config.draws_decoder(columns)):
             return None
         return Step("reconstruct", "some rows and a grid of the latent plane", SMALL * rates().start, plan.memory_after)

@@ -73,7 +73,7 @@ Map = Callable[[AnyArray], Array]
 
 def decode_result(result: Result) -> Decoded | None:
     """Return the decoded rows and places of a run; of a table read in blocks, from rows that are in memory."""
-    model, table, start, sample = result.model, result.prepared, result.start, result.sample()
+    model, (start, table), sample = result.model, result.decoded, result.sample()
     if not result.source.rows:
         table = result.method_input
     if sample is None:

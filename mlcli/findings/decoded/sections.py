@@ -49,8 +49,10 @@ def reconstructions(run: FinishedRun, image: Image | None) -> Part:
              picture_rows(found, ImageShape.of(image, found.originals), ids))
     count = len(run.embedding.values)
     some = f" of a random sample of {CANDIDATES:,} of {count:,} rows" if count > CANDIDATES else ""
+    pair = ("a row of the second view and what its row of the first leads to" if "decoded_view" in run.fit else
+            "a row and its reconstruction")
     said = (f"Rows from the smallest to the largest error, at even steps of rank{some}. The error is the distance "
-            f"between a row and its reconstruction, as the method measures it. {_values(run, found, image)}")
+            f"between {pair}, as the method measures it. {_values(run, found, image)}")
     return section("Reconstructions", figure(drawn, said))
 
 

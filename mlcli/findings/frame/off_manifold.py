@@ -100,8 +100,8 @@ def hold_out(model: StoredModel, result: Result) -> ScoredModel:
         return ScoredModel(model)
     if held.kind != "features" and kept is not None:
         held = replace(held, values=held.values[:, kept], columns=tuple(model.trained))
-    views = tuple(replace(view, score=exact(view.score, placed_view(model, held, number).scores))
-                  for number, view in enumerate(model.views, 2))
+    views = tuple(view if view.score is None else replace(view, score=exact(
+        view.score, placed_view(model, held, number).scores)) for number, view in enumerate(model.views, 2))
     placed = model.place(held if held.view is None else held.views[0])
     return ScoredModel(replace(model, views=views, score=exact(model.score, placed.scores)), placed)
 
@@ -161,12 +161,14 @@ def score_step(method: Method, model: Model, table: Table, places: Indices, *,
                       linear=method.columns_model != "none", decodes=decodes)
 
 
-def score_view(projector: Projector, values: Array, places: Indices, *,
+def score_view(projector: Projector | NoProjection, values: Array, places: Indices, *,
                decodes: bool) -> tuple[ManifoldScore | None, Array | None]:
     """Return the score of rows (n x d) of one of several views, and those at some places, each left out (m).
 
-    Coordinates are those that its rows have alone.
+    Coordinates are those that its rows have alone; neither is there where they have none.
     """
+    if isinstance(projector, NoProjection):
+        return None, None
     coordinates = projector.project(values[places])
     mean, precision = moments(projector.output_unit.measured(coordinates))
     training = TrainingRows(values[places], places, coordinates=coordinates, count=len(places), mean=mean,

@@ -187,6 +187,16 @@ class Result:
         """The rows that were embedded."""
         return embedded_rows(self.method_input, self.model)
 
+    @cached_property
+    def decoded(self) -> tuple[Start, Table]:
+        """The start whose features the decoder gives, and its rows that were embedded: the input's, or a view's."""
+        decoder, start = self.model.projector.decoder, self.start
+        if decoder is None or decoder.view == 1:
+            return start, self.prepared
+        number = decoder.view - 1
+        prepared = Prepared(start.prepared.table.views[number], start.prepared.views[number - 1], ())
+        return Start(start.source.views[number], None, prepared), self.prepared.views[number]
+
     def sample(self, most: int | None = None) -> Indices | None:
         """Return rows of a table read in blocks that are in memory, at most `most`; None where all are in memory."""
         rows = rows_of(self.prepared.values)

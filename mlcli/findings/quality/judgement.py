@@ -126,9 +126,9 @@ def reconstruction(summary: Summary) -> Judgement | None:
     found, error = summary.get("fit") or {}, (summary.get("quality") or {}).get("reconstruction_error")
     back = found.get("explained") if found.get("unexplained") is None else 1 - found["unexplained"]
     if back is not None:
-        axes = summary["components"]
+        axes, view = summary["components"], " of the second view" if "decoded_view" in found else ""
         return Judgement("reconstructed", percent(back), f"{axes} {'axis gives' if axes == 1 else 'axes give'} back "
-                         f"{percent(back)} of the {'sum of squares' if 'explained' in found else 'variance'}")
+                         f"{percent(back)} of the {'sum of squares' if 'explained' in found else 'variance'}{view}")
     return None if error is None else Judgement(
         "reconstruction error", f"{error:.4g}", f"reconstruction error {error:.4g}, the mean squared error of a row")
 

@@ -151,9 +151,12 @@ def measure_quality(result: Result, asked: Quality) -> QualityResult | None:
         table, embedding = table.take(piece), embedding[piece]
     if not table.rows:
         return None
+    decoder = model.projector.decoder
+    decoded = None if decoder is None or decoder.view == 1 else table.views[decoder.view - 1].values
     with running("quality"):
         found = quality(as_compared(result, table), embedding, labels=table.labels, label=asked.label,
-                        kept=model.space(compute), decode=model.projector.decode_rows, neighbors=asked.neighbors,
+                        kept=model.space(compute), decode=model.projector.decode_rows, decoded=decoded,
+                        neighbors=asked.neighbors,
                         sample=asked.sample, free=result.config.method.free_scale, generator=compute.generator(),
                         baseline=baseline_of(result.config.method, table.data(), embedding.shape[1], compute))
     return QualityResult(json_value(found.figures), found.pairs)
@@ -169,12 +172,14 @@ def largest_piece(table: Table) -> Indices | None:
 
 def quality(source: Given, embedding: Array, *, kept: Space | None = None,
             labels: Mapping[str, Sequence[str]] | None = None, decode: Callable[[Array], Array] | None = None,
-            neighbors: int = 12, sample: int | Literal["auto"] = "auto", label: str | None = None, free: bool = False,
-            baseline: BaselineCoordinates | None = None, generator: np.random.Generator) -> QualityResult:
+            decoded: Array | None = None, neighbors: int = 12, sample: int | Literal["auto"] = "auto",
+            label: str | None = None, free: bool = False, baseline: BaselineCoordinates | None = None,
+            generator: np.random.Generator) -> QualityResult:
     """Return all measures of an embedding, an (n, p) array, of a method's input, and pairs for its Shepard diagram.
 
     `kept` is the space whose distances the method aims to keep, where it is not the input's; `label` is the column of
-    `labels` that the user chose; `decode` maps coordinates to features. With `free`, the scale of the coordinates is
+    `labels` that the user chose; `decode` maps coordinates to features, of `decoded` rows (n x e) where these are of
+    another view than the input. With `free`, the scale of the coordinates is
     arbitrary, and the figures say so. A measure that does not apply is None. Measures of a baseline are from the same
     pass over anchors.
     """
@@ -196,7 +201,7 @@ def quality(source: Given, embedding: Array, *, kept: Space | None = None,
 
     measures = of_distances(spaces.embedded)
     if decode is not None:
-        measures.append(Reconstruction(source.values, embedding, decode))
+        measures.append(Reconstruction(source.values if decoded is None else decoded, embedding, decode))
     beside = [] if spaces.baseline is None else [OfBaseline(measure) for measure in of_distances(spaces.baseline)]
     pairs = AnchorPairs.draw(anchors.rows, size, generator)
     *parts, drawn = sums_over_anchors([*measures, *beside, pairs], anchors, spaces)

@@ -13,17 +13,22 @@ from pydantic import Field
 
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.scratch import map_blocks
-from mlcli.base.stages.stage import note
-from mlcli.base.values.check import Check
+from mlcli.base.stages.stage import note, stage
+from mlcli.base.stages.steps import Step
+from mlcli.base.types import Array
+from mlcli.base.values.check import EPS, Check
 from mlcli.base.values.compute import Compute
-from mlcli.base.values.inputs import Features, Input
+from mlcli.base.values.inputs import Features, Input, TwoViews
 from mlcli.base.values.options import Options, option
 from mlcli.base.values.quantity import Quantity
 from mlcli.certify.subject import Subject
 from mlcli.core.eigen.eigensolve import ForAxes
-from mlcli.core.eigen.options import Axes
+from mlcli.core.eigen.options import Axes, first_columns
 from mlcli.core.kernels.row_factor import factor_of
+from mlcli.core.linalg import singular, singular_step
 from mlcli.core.model import Model
+from mlcli.core.whitening import WHITE, whiten
+from mlcli.errors import ConfigError
 from mlcli.methods.networks.check import closed_form_checks, forward_checks, training_checks
 from mlcli.methods.networks.learning import Learning, training_rows
 from mlcli.methods.networks.network import (
@@ -32,6 +37,7 @@ from mlcli.methods.networks.network import (
     Layers,
     Network,
     Standard,
+    StandardRows,
     Traced,
     Units,
     encode_rows,
@@ -129,7 +135,8 @@ Sparsity = Annotated[Dense | Absolute | RarelyActive, Field(discriminator="name"
 class Autoencoding:
     """The mean squared error of a cell, and penalties; weights are those of `encoder` and `decoder`, layer by layer.
 
-    A decoder that is tied has the encoder's weights, transposed, and biases of its own.
+    A decoder that is tied has the encoder's weights, transposed, and biases of its own. It leads to the inputs of the
+    encoder, or to `outputs` columns of a second view, which stand beside them.
     """
 
     figures: ClassVar[tuple[str, ...]] = ()  # besides the objective
@@ -139,11 +146,12 @@ class Autoencoding:
     tied: bool = False
     dropout: float = 0.0
     contraction: float = 0.0
+    outputs: int | None = None
 
     def start(self, sizes: Sequence[int], generator: np.random.Generator) -> dict[str, Traced]:
         """Return random weights for layers of these sizes, from the inputs to the code."""
         encoder = initial_layers(sizes, self.hidden, generator)
-        decoder = initial_layers(sizes[::-1], self.hidden, generator)
+        decoder = initial_layers([*sizes[:0:-1], self.outputs or sizes[0]], self.hidden, generator)
         return {"encoder": encoder, "decoder": [(biases,) for _, biases in decoder] if self.tied else decoder}
 
     def decoder(self, weights: dict[str, Traced]) -> Layers:
@@ -154,20 +162,24 @@ class Autoencoding:
                                                                  strict=True)]
 
     def __call__(self, weights: dict[str, Traced], rows: Traced, key: Traced, training: bool) -> tuple[Traced, Traced]:
-        """Return the objective of some rows and no figures; rows are corrupted and units dropped in training only."""
+        """Return the objective of some rows and no figures; rows are corrupted and units dropped in training only.
+
+        Rows of a second view stand beside those that are encoded.
+        """
         import jax
         from jax import numpy as jnp
         from jax import random
 
         from mlcli.methods.networks.training import forward
 
+        rows, wanted = (rows, rows) if self.outputs is None else (rows[:, :-self.outputs], rows[:, -self.outputs:])
         corrupting, coding, decoding = random.split(key, 3)
         encoder = list(weights["encoder"])
         inputs = self.corruption(rows, corrupting) if training else rows
         codes = forward(encoder, inputs, self.hidden, self.sparsity.code, self.dropout, coding if training else None)
         back = forward(self.decoder(weights), codes, self.hidden, "identity", self.dropout,
                        decoding if training else None)
-        value = jnp.mean(jnp.square(back - rows)) + self.sparsity(codes)
+        value = jnp.mean(jnp.square(back - wanted)) + self.sparsity(codes)
         if self.contraction > 0:
             def code(row: Traced) -> Traced:
                 return forward(encoder, row, self.hidden, self.sparsity.code)
@@ -199,18 +211,28 @@ class Autoencoder(NetworkMethod):
     fit needs `manifold-cli[neural]` (JAX). Some rows are held out of the training, and the weights with the best
     objective on these are kept. Axes have no order.
 
+    Two views: With a second view (`--view`), such as images of the same things from another angle, f sees a row of the
+    first view, and g must give the row of the second: the mean of ‖g(f(x)) - z‖² is minimized over rows x and z. This
+    is corruption by a transform: coordinates keep what of x tells of z, and need not keep anything else. If both views
+    are equal, it is the autoencoder of one. Without hidden layers it is the linear regression of z on x with
+    coefficients of rank p (reduced-rank regression): the constrained axes of `rda`, with z as the table and x as the
+    constraints. With as many independent columns as rows, x gives every z exactly, also a random one.
+
     Constraints: Constraints keep the coordinates from being a mere copy of the row. Inputs are corrupted and must be
     restored (`corruption`); coordinates are small or rarely active (`sparsity`), or depend little on the inputs
     (`contraction`); units are dropped at random (`dropout`); weights shrink (`learning.decay`), or f and g share them
     (`tied`).
 
     New points: `mlcli project` gives new rows to the encoder, and `mlcli reconstruct` gives coordinates to the decoder;
-    neither needs JAX.
+    neither needs JAX. With two views, new rows are rows of the first, and features those of the second.
 
     Source: Hinton and Salakhutdinov, "Reducing the dimensionality of data with neural networks", 2006; constraints:
-    Vincent et al., 2008 (denoising); Ng, 2011 (sparse); Rifai et al., 2011 (contractive).
+    Vincent et al., 2008 (denoising); Ng, 2011 (sparse); Rifai et al., 2011 (contractive). Two views: Hinton,
+    Krizhevsky and Wang, "Transforming auto-encoders", 2011; Izenman, 1975 (linear).
     """
 
+    accepts: ClassVar = (Features, TwoViews)
+    decodes_second_view: ClassVar = True
     variants: ClassVar = (
         variant(),
         variant("deep", "permutation", "rotation", "mirror", "columns", "constant column", "quick", **QUICK))
@@ -235,19 +257,36 @@ class Autoencoder(NetworkMethod):
             self.corruption.name == self.sparsity.name == "none" and self.contraction == 0)
 
     def limit(self, data: Input) -> int:
-        """Return the largest number of axes: one less than rows; in closed form, at most the columns."""
-        return min(len(data.values) - 1, data.values.shape[1] if self.closed else len(data.values))
+        """Return the largest number of axes: one less than rows; in closed form, at most the columns of a view."""
+        columns = [part.values.shape[1] for part in (data.views if isinstance(data, TwoViews) else (data,))]
+        return min([len(data.values) - 1, *columns] if self.closed else [len(data.values) - 1])
 
     def resolved_stages(self, data: Input) -> dict[str, Any]:
-        """Return no changes; raises ConfigError for options of training or hidden units where there are none."""
+        """Return no changes; raises ConfigError for options of training or hidden units where there are none.
+
+        It is raised too for weights that two views of other numbers of columns cannot share.
+        """
         if self.closed:
             self.refuse_unused("a closed form is not trained", "learning", "tied")
+        elif self.tied and (outputs := columns_of_view(data)) not in (None, data.values.shape[1]):
+            raise ConfigError("TIED", f"an encoder of {data.values.shape[1]} columns and a decoder to {outputs} cannot "
+                              "share their weights", where="method.tied", hint="leave it out")
         elif self.learning.validation == 0:
             self.refuse_unused("no rows are held out", "learning.patience")
         return {} if self.layers else self.refuse_unused("there are no hidden units", "activation", "dropout")
 
+    def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
+        """Return the step of the eigenproblem, or of the epochs; of two views in closed form, of both views."""
+        if not (self.closed and isinstance(data, TwoViews)):
+            return super().steps(data, compute, share)
+        threads = compute.thread_count()
+        return [singular_step("whitening", data.values.shape, threads, WHITE),
+                singular_step("eigensolve", data.view.values.shape, threads)]
+
     def solve_closed_form(self, data: Features, compute: Compute) -> Model:
         """Return the closed form: principal scores over the scale s, and x̂ = μ + s V y with principal directions V."""
+        if isinstance(data, TwoViews):
+            return self.solve_regression(data)
         kernel = factor_of(data.values).with_products()
         spectrum = ForAxes.of(self.axes)(kernel, self.limit(data), compute)
         standard, total, directions = Standard.of(data.values), spectrum.solved_trace, spectrum.feature_directions()
@@ -256,26 +295,48 @@ class Autoencoder(NetworkMethod):
                           (linear(directions), linear(directions.T)),
                           fit=self.figures(data, standard, max(left, 0.0)))
 
+    def solve_regression(self, data: TwoViews) -> Model:
+        """Return the closed form of two views: UᵀZ / n = P S Vᵀ of white U = (X - μ) A, y = U P S and ẑ = ν + t V y.
+
+        Regression coefficients of reduced rank (Izenman, 1975): Z and S are over the scale t of the second view.
+        """
+        standard, other = Standard.of(data.values), StandardRows.of(data.view)
+        seen = whiten(data.values, equal_columns=False)
+        if seen.rank >= len(seen.points) - 1:
+            note("W-SATURATED", f"with {seen.rank} independent columns in {len(seen.points)} rows, the first view "
+                 "gives the rows of any second one without error", columns=seen.rank)
+        wanted = (other.points - other.standard.means) / other.standard.scale
+        left, sizes, right = regression_axes(seen.points, wanted)
+        count = self.axes.available_count(int(np.sum(sizes > EPS * max(wanted.shape) * sizes.max(initial=0.0))))
+        turns = first_columns(left * sizes, count)
+        explained, total = float(np.sum(sizes[:count] ** 2)), float(np.sum(wanted**2)) / len(wanted)
+        return self.model(data, standard, seen.points @ turns,
+                          (linear(standard.scale * seen.into @ turns), linear(first_columns(right.T, count).T)), other,
+                          fit=self.figures(data, other.standard, max(1 - explained / total, 0.0)))
+
     def solve_by_training(self, data: Features, compute: Compute) -> Model:
         """Return the model of both networks after training."""
         from mlcli.methods.networks import training
         objective = Autoencoding(hidden=self.activation, corruption=self.corruption, sparsity=self.sparsity,
-                                 tied=self.tied, dropout=self.dropout, contraction=self.contraction)
+                                 tied=self.tied, dropout=self.dropout, contraction=self.contraction,
+                                 outputs=columns_of_view(data))
         standard = Standard.of(data.values)
         standard.require_variation()
-        rows = training_rows(data.values, standard, self.learning, compute)
+        other = StandardRows.of(data.view) if isinstance(data, TwoViews) else None
+        rows = training_rows(data.values, standard, self.learning, compute, other)
         start = objective.start(self.sizes(data), np.random.default_rng(rows.seed))
         found = training.train(objective, rows, start, self.learning)
         networks = objective.networks(found.weights)
-        encoder, decoder = encoder_and_decoder(standard, networks)
-        outputs, errors = encode_rows(encoder, data.values, Errors(encoder, decoder))
-        left = float(errors[0]) / (len(outputs) * standard.varying)
+        encoder, decoder = encoder_and_decoder(standard, networks, other)
+        outputs, errors = encode_rows(encoder, data.values, Errors(encoder, decoder, other))
+        wanted = standard if other is None else other.standard
+        left = float(errors[0]) / (len(outputs) * wanted.varying)
         if left >= 1:
             note("W-NOT-LEARNED", "the network reconstructs the rows worse than their mean does: choose a lower "
                  "method.learning.rate, or more epochs")
-        return self.model(data, standard, outputs, networks, objective=Quantity(found.trace[:, 0]), curves={
+        return self.model(data, standard, outputs, networks, other, objective=Quantity(found.trace[:, 0]), curves={
             name: Quantity(values) for name, values in found.curves.items()},
-                          fit={**self.figures(data, standard, left), **found.facts})
+                          fit={**self.figures(data, wanted, left), **found.facts})
 
     def checks(self, subject: Subject) -> Iterator[Check]:
         """Check coordinates and error by an independent forward pass, and a closed form's optimum or the best epoch."""
@@ -286,6 +347,22 @@ class Autoencoder(NetworkMethod):
 
     @staticmethod
     def figures(data: Features, standard: Standard, left: float) -> dict[str, Any]:
-        """Return the facts of the share of variance that is not reconstructed."""
-        squares = left * standard.scale**2 * standard.varying / data.values.shape[1]
-        return {"unexplained": left, "mean_squared_error": Quantity(squares, 2)}
+        """Return the facts of the share of variance that is not reconstructed; `standard` is that of decoded rows."""
+        squares = left * standard.scale**2 * standard.varying / len(standard.means)
+        if not isinstance(data, TwoViews):
+            return {"unexplained": left, "mean_squared_error": Quantity(squares, 2)}
+        return {"unexplained": left, "mean_squared_error": Quantity(squares, 2, view=1), "decoded_view": 2}
+
+
+@stage("eigensolve")
+def regression_axes(white: Array, wanted: Array) -> tuple[Array, Array, Array]:
+    """Return the singular vectors and values of a regression on white rows (n x r): P (r x k), S (k) and Vᵀ (k x e).
+
+    `wanted` are centered rows (n x e), whose regression coefficients on the white ones are P S Vᵀ.
+    """
+    return singular(white.T @ wanted / max(len(wanted), 1))
+
+
+def columns_of_view(data: Input) -> int | None:
+    """Return the number of columns of the second view; None where there is none."""
+    return data.view.values.shape[1] if isinstance(data, TwoViews) else None

@@ -1,7 +1,8 @@
 """The certificate of networks: forward passes, errors and bounds by formulas of its own, and closed forms.
 
 With r a row over its scale, of covariance S and mean o, codes r W + b and a way back z V + c, the mean of
-‖x̂ - x‖² is tr (WV - I)ᵀ S (WV - I) + ‖o (WV - I) + b V + c‖². The bound of a variational autoencoder is, with variances
+‖x̂ - x‖² is tr (WV - I)ᵀ S (WV - I) + ‖o (WV - I) + b V + c‖². Of two views S and o are those of both rows side by
+side, and WV - I is WV above -I. The bound of a variational autoencoder is, with variances
 s² of the codes and noise σ² (Lucas et al., 2019),
 
     -½ (d ln 2πσ² + (E ‖x̂ - x‖² + Σ s² ‖V‖²) / σ² + E ‖r W + b‖² + Σ (s² - 1 - ln s²)).
@@ -62,13 +63,16 @@ def parts(model: Model) -> tuple[Any, Any]:
 def forward_checks(data: Features, model: Model, full: bool = False) -> list[Check]:
     """Check that coordinates and their deviations are the encoder's outputs, and the share of unexplained variance.
 
-    The share needs all rows; coordinates are checked for as many as are quick, or with `full` for all.
+    The share needs all rows; coordinates are checked for as many as are quick, or with `full` for all. It is of the
+    second view's variance where there are two.
     """
     (encoder, decoder), projector = parts(model), require_projector(model.projector)
+    view = None if decoder is None or decoder.unit is None else decoder.unit.measured(data.view.values)  # type: ignore[attr-defined]
     stated, held = model.fit.get("unexplained"), rows_of(data.values)
     networks = [part.network for part in (encoder, decoder) if part is not None]
     rows, whole = choose_rows(data.values, full, *networks)
-    mean, size, spreads = data.values.mean(axis=0) if held is None else held.means, len(projector.axes.T), model.spreads
+    mean = (data.values if view is None else view).mean(axis=0) if held is None else held.means
+    size, spreads = len(projector.axes.T), model.spreads
     signs = np.ones(size) if decoder is None else decoder.signs
 
     def block(places: Indices, points: Array) -> tuple[float, ...]:
@@ -81,7 +85,8 @@ def forward_checks(data: Features, model: Model, full: bool = False) -> list[Che
         if stated is None or not whole:
             return *sizes, 0.0, 0.0
         back = decoder.means + decoder.scale * forward(decoder.network.layers, codes)
-        return *sizes, float(np.sum((back - points) ** 2)), float(np.sum((points - mean) ** 2))
+        wanted = points if view is None else view[places]
+        return *sizes, float(np.sum((back - wanted) ** 2)), float(np.sum((wanted - mean) ** 2))
 
     gaps, roundings, sizes, aparts, logs, errors, squares = np.transpose(
         map_blocks(block, data.values, rows, *networks))
@@ -96,7 +101,10 @@ def forward_checks(data: Features, model: Model, full: bool = False) -> list[Che
         return [*checks, later("reconstruction")]
     total = float(squares.sum())
     lost = float(errors.sum()) / total if total > 0 else stated
-    rounding = EPS * max(*data.values.shape, 10) * (1 + sizes.max() ** 2 * data.values.size / max(total, 1e-300))
+    wanted = data.values if view is None else view
+    rounding = EPS * max(*wanted.shape, 10) * (1 + sizes.max() ** 2 * wanted.size / max(total, 1e-300))
+    if view is not None:  # weights of the first view's columns may amplify rounding
+        rounding += 2 * size * float(roundings.max())
     return [*checks, ratio("reconstruction", abs(lost - stated), (1e-11 + rounding) * max(stated, 1.0),
                            "Σ ‖x̂ - x‖² / Σ ‖x - mean‖², as stated")]
 
@@ -212,11 +220,30 @@ def likelihood_check(data: Features, model: Model, full: bool = False) -> list[C
 
 @frozen
 class Standardized:
-    """Mean and covariance of rows over an encoder's scale, less its means."""
+    """Mean and covariance of rows over an encoder's scale, less its means; those of a second view are beside them."""
 
-    mean: Array  # d
+    mean: Array  # d, or d + e
     covariance: Array  # d x d
     wrong: float  # relative rounding
+    beside: int = 0  # columns of a second view, e
+
+    @classmethod
+    def of_views(cls, data: TwoViews, encoder: Any, decoder: Any) -> "Standardized":
+        """Return the moments of the rows of both views, each as its network has them."""
+        view = decoder.unit.measured(data.view.values)
+        whole = np.hstack([(data.values - encoder.means) / encoder.scale, (view - decoder.means) / decoder.scale])
+        mean, largest, columns = whole.mean(axis=0), max_abs(whole), view.shape[1]
+        covariance = (whole - mean).T @ (whole - mean) / len(whole)
+        total = max(float(np.trace(covariance[-columns:, -columns:])), 1e-300)
+        (first,), (last,) = encoder.network.layers, decoder.network.layers
+        amplified = max(float(np.sum((first.weights @ last.weights) ** 2)) / len(last.weights), 1.0)
+        return cls(mean, covariance, EPS * max(*whole.shape, 10) * (
+            1 + largest**2 * len(mean) / total) * amplified, columns)
+
+    @property
+    def total(self) -> float:
+        """The variance of all columns that are decoded."""
+        return float(np.trace(self.covariance[-self.beside:, -self.beside:]))
 
     @classmethod
     def of(cls, points: Array, encoder: Any) -> "Standardized":
@@ -232,7 +259,8 @@ class Standardized:
 
     def error(self, into: tuple[Array, Array], back: tuple[Array, Array]) -> float:
         """Return the mean of ‖x̂ - x‖² by weights and biases of encoder (d x p, p) and decoder (p x d, d)."""
-        lost = into[0] @ back[0] - np.eye(len(self.mean))
+        way = into[0] @ back[0]
+        lost = np.vstack([way, -np.eye(self.beside)]) if self.beside else way - np.eye(len(self.mean))
         shift = self.mean @ lost + into[1] @ back[0] + back[1]
         return float(np.sum(lost * (self.covariance @ lost)) + shift @ shift)
 
@@ -245,13 +273,16 @@ def closed_form_checks(data: Features, model: Model, full: bool) -> list[Check]:
     """
     projector: Any = require_projector(model.projector)
     encoder, decoder = projector.similarity, projector.decoder
-    rows, columns = data.values.shape
+    rows, columns = len(data.values), sum(part.values.shape[1] for part in (
+        data.views if isinstance(data, TwoViews) else (data,)))
     if rows * columns**2 > MOST and not full:
         return [later("stationarity")]
-    seen, (first,), (last,) = Standardized.of(data.values, encoder), encoder.network.layers, decoder.network.layers
+    seen = Standardized.of_views(data, encoder, decoder) if isinstance(data, TwoViews) else Standardized.of(
+        data.values, encoder)
+    (first,), (last,) = encoder.network.layers, decoder.network.layers
     size = len(last.weights)
     parts = [first.weights[:, :size], first.biases[:size], last.weights, last.biases]
-    total = float(np.trace(seen.covariance))
+    total = seen.total
     if not total:
         return [skipped("stationarity", "no column varies")]
     if "noise_variance" not in model.fit:

@@ -13,7 +13,7 @@ from mlcli.base.stages.stage import note
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.options import Options, option
-from mlcli.methods.networks.network import Standard
+from mlcli.methods.networks.network import Standard, StandardRows
 
 
 class Learning(Options):
@@ -74,17 +74,27 @@ class TrainingRows:
 
 @frozen
 class Rows(TrainingRows):
-    """Rows in memory, shuffled in each epoch."""
+    """Rows in memory, shuffled in each epoch; those of a second view are beside them."""
+
+    other: StandardRows | None = None
 
     @classmethod
-    def of(cls, points: Array, standard: Standard, learning: Learning, compute: Compute) -> "Rows":
+    def of(cls, points: Array, standard: Standard, learning: Learning, compute: Compute,
+           other: StandardRows | None = None) -> "Rows":
         """Return the rows of points (n x d), a random share of them held out."""
         generator = compute.generator()
         order = generator.permutation(len(points))
         count = int(learning.validation * len(points))
         _note_none(count, len(points), learning)
         return cls(points=points, standard=standard, held=np.sort(order[:count]), seed=int(generator.integers(2**31)),
-                   kind=learning.precision)
+                   kind=learning.precision, other=other)
+
+    def inputs(self, rows: Indices) -> AnyArray:
+        """Return some rows (m indices) as standardized inputs (m x d), with a second view beside them (m x (d + e))."""
+        own = super().inputs(rows)
+        if self.other is None:
+            return own
+        return np.hstack([own, self.other.standard.transform(self.other.points, rows, self.kind)])
 
     def batches(self, epoch: int, size: int) -> Iterator[AnyArray]:
         """Yield the standardized rows of each step of an epoch."""
@@ -144,10 +154,11 @@ class FileRows(TrainingRows):
                 reading += [self.rows.parts(waiting.pop())] if waiting else []
 
 
-def training_rows(points: Array, standard: Standard, learning: Learning, compute: Compute) -> TrainingRows:
-    """Return the rows of a training on points (n x d), in memory or in a file."""
+def training_rows(points: Array, standard: Standard, learning: Learning, compute: Compute,
+                  other: StandardRows | None = None) -> TrainingRows:
+    """Return the rows of a training on points (n x d), in memory or in a file; a second view is in memory."""
     rows = rows_of(points)
-    return (Rows.of(points, standard, learning, compute) if rows is None
+    return (Rows.of(points, standard, learning, compute, other) if rows is None
             else FileRows.of(rows, points, standard, learning, compute))
 
 

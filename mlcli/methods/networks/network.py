@@ -20,9 +20,11 @@ from mlcli.base.stages.stage import stage
 from mlcli.base.stored import stored
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.check import EPS
+from mlcli.base.values.inputs import Features
+from mlcli.base.values.scaling import Unit
 from mlcli.core.centering import uncentered
 from mlcli.core.similarities.base import Similarity
-from mlcli.core.similarities.projector import Affine, Decoder, Projector
+from mlcli.core.similarities.projector import LARGEST_EXPONENT, Affine, Decoder, Projector
 from mlcli.engine.executor import results
 from mlcli.errors import DataError
 
@@ -158,6 +160,24 @@ class Standard:
         return ((points[rows] - self.means) / self.scale).astype(kind)
 
 
+@frozen
+class StandardRows:
+    """The rows of a second view, and their standard."""
+
+    points: Array  # n x e
+    standard: Standard
+    exponent: int  # of the unit of the points
+
+    @classmethod
+    def of(cls, data: Features) -> "StandardRows":
+        """Return the rows of a view; raises DataError where all are equal."""
+        standard = Standard.of(data.values)
+        if not standard.varying:
+            raise DataError("NO-VARIATION", "all rows of the second view are equal up to rounding",
+                            where="input.view", hint="give a view whose rows differ")
+        return cls(data.values, standard, data.unit.exponent)
+
+
 @stored("encoder", means="d")
 @frozen
 class Encoder(Similarity):
@@ -211,11 +231,42 @@ class NetworkDecoder(Decoder):
         return Affine(self.means + self.scale * first.biases, self.scale * (self.signs[:, None] * first.weights).T)
 
 
-def encoder_and_decoder(standard: Standard, networks: tuple[Network, Network]) -> tuple[Encoder, NetworkDecoder]:
-    """Return the encoder and the decoder for two networks trained on rows in this standard."""
+@stored("view-decoder", means="o", signs="p")
+@frozen
+class ViewDecoder(NetworkDecoder):
+    """The outputs of a network as features of the second view, in a unit of that view."""
+
+    view: ClassVar[int] = 2
+    exponent: int  # of the unit, a power of two
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for parts that do not fit, and for a unit beyond the range of numbers and their squares."""
+        super().__post_init__()
+        if abs(self.exponent) > LARGEST_EXPONENT:
+            raise ValueError("units are powers of two in the range of numbers")
+
+    @property
+    def affine(self) -> None:
+        """None: its directions are not of the columns that are placed."""
+        return None
+
+    @property
+    def unit(self) -> Unit:
+        """The unit of the second view."""
+        return Unit(self.exponent)
+
+
+def encoder_and_decoder(standard: Standard, networks: tuple[Network, Network],
+                        other: "StandardRows | None" = None) -> tuple[Encoder, NetworkDecoder]:
+    """Return the encoder and the decoder for two networks trained on rows in this standard.
+
+    The decoder leads to the rows of the `other` view where there is one.
+    """
     inward, outward = networks
-    return (Encoder(standard.means, standard.scale, inward),
-            NetworkDecoder(standard.means, standard.scale, np.ones(outward.inputs), outward))
+    encoder, signs = Encoder(standard.means, standard.scale, inward), np.ones(outward.inputs)
+    if other is None:
+        return encoder, NetworkDecoder(standard.means, standard.scale, signs, outward)
+    return encoder, ViewDecoder(other.standard.means, other.standard.scale, signs, outward, other.exponent)
 
 
 def codes_of(outputs: Array) -> tuple[Array, Array]:
@@ -241,6 +292,7 @@ class Errors:
 
     encoder: Encoder
     decoder: NetworkDecoder
+    other: "StandardRows | None" = None  # what the decoder leads to, where that is another view
 
     @property
     def width(self) -> int:
@@ -248,9 +300,10 @@ class Errors:
         return self.decoder.network.width
 
     def __call__(self, first: int, rows: Array, outputs: Array) -> Array:
-        """Return the sum over (b, d) rows with (b, c) outputs, a (1,) array."""
+        """Return the sum over (b, d) rows, the first of them numbered `first`, with (b, c) outputs, a (1,) array."""
+        wanted = rows if self.other is None else self.other.points[first : first + len(rows)]
         back = self.decoder(outputs[:, : len(self.decoder.signs)])
-        return np.sum(((back - rows) / self.encoder.scale) ** 2, keepdims=True).ravel()
+        return np.sum(((back - wanted) / self.decoder.scale) ** 2, keepdims=True).ravel()
 
 
 @stage("coordinates")

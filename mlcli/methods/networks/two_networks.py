@@ -17,9 +17,17 @@ from mlcli.core.eigen.eigensolve import ForAxes
 from mlcli.core.kernels.factor_solver import side_steps
 from mlcli.core.kernels.row_factor import row_steps
 from mlcli.core.model import Loadings, Model, Powers
+from mlcli.core.similarities.projector import NoProjection
 from mlcli.methods.method import Method
 from mlcli.methods.networks.learning import Learning, feeding_memory
-from mlcli.methods.networks.network import Network, Standard, Units, encoder_and_decoder, projector_of
+from mlcli.methods.networks.network import (
+    Network,
+    Standard,
+    StandardRows,
+    Units,
+    encoder_and_decoder,
+    projector_of,
+)
 
 BATCH = 30  # overhead of a batch, in small calls
 CODES = 2  # arrays of the size of the coordinates
@@ -31,13 +39,14 @@ def weights_between(sizes: Sequence[int]) -> int:
     return sum(before * after for before, after in pairwise(sizes))
 
 
-def network_steps(points: Array, sizes: Sequence[int], learning: Learning, threads: int, *, more: int = 0,
-                  ) -> list[Step]:
+def network_steps(points: Array, sizes: Sequence[int], learning: Learning, threads: int, *, outputs: int | None = None,
+                  more: int = 0) -> list[Step]:
     """Return the steps of training on points (n x d), with encoder layers of these sizes, and of one pass after it.
 
-    The decoder has as many weights as the encoder, and `more`.
+    The decoder leads to so many `outputs`, by default the inputs of the encoder, and there are `more` weights.
     """
-    rows, weights, units = len(points), 2 * weights_between(sizes) + more, sum(sizes)
+    back = [sizes[0] if outputs is None else outputs, *sizes[1:]]
+    rows, weights, units = len(points), weights_between(sizes) + weights_between(back) + more, sum(sizes)
     number = 4 if learning.precision == "float32" else 8
     batches = -(-rows // learning.batch)
     each = 6.0 * weights * rows * rates().trained * number / 4 / threads + BATCH * rates().called * batches
@@ -51,6 +60,8 @@ def network_steps(points: Array, sizes: Sequence[int], learning: Learning, threa
                  (bytes_in_memory(CODES, codes) if in_file else 8.0 * CODES * codes) + taken)]
 
 
+OF_SECOND_VIEW = NoProjection("this run encodes rows of the first view; the second is what its decoder leads to",
+                              "give rows of the first view alone, without --as-view and --view", "AS-VIEW")
 QUICK = {"layers": [4], "learning": {"epochs": 2, "batch": 16, "validation": 0.0, "precision": "float64"}}
 
 
@@ -102,10 +113,14 @@ class NetworkMethod(Method):
 
     @staticmethod
     def model(data: Features, standard: Standard, codes: Array, networks: tuple[Network, Network],
-              **more: Any) -> Model:
-        """Return the model of encoder and decoder; `codes` (n x p) are the encoder's outputs for the rows."""
+              other: StandardRows | None = None, **more: Any) -> Model:
+        """Return the model of encoder and decoder; `codes` (n x p) are the encoder's outputs for the rows.
+
+        The decoder leads to the rows of the `other` view where there is one.
+        """
         signs = leading_signs(codes)
-        projector = projector_of(*encoder_and_decoder(standard, networks), signs)
+        projector = projector_of(*encoder_and_decoder(standard, networks, other), signs)
         affine = projector.affine
-        return Model(embedding=map_blocks(lambda some: some * signs, codes), projector=projector, **more,
+        return Model(embedding=map_blocks(lambda some: some * signs, codes), projector=projector,
+                     others=() if other is None else (OF_SECOND_VIEW,), **more,
                      loadings=None if affine is None else Loadings(affine.directions, data.columns))

@@ -18,6 +18,7 @@ from mlcli.config.run_config import RunConfig
 from mlcli.core.kernels import streamed
 from mlcli.findings import STAGES
 from mlcli.methods import METHODS
+from mlcli.methods.networks.two_networks import QUICK
 from mlcli.pipeline import run as pipeline
 from mlcli.planning import plan
 from tests.faults.certificate.support import write_csv
@@ -106,6 +107,15 @@ def test_other_choices_run_as_planned(name: str, tmp_path: Path, monkeypatch: py
     points = POINTS[:30].reshape(6, 25) if "columns" in name else POINTS
     stages = same_everywhere(configured(tmp_path, method, options, points), capsys)
     assert [stage for stage in stages if stage in others] == list(others)
+
+
+@pytest.mark.parametrize("options", [{}, pytest.param(QUICK, marks=pytest.mark.medium)], ids=["closed", "trained"])
+def test_a_second_view_that_a_method_may_have_runs_as_planned(options: dict[str, Any], tmp_path: Path,
+                                                              capsys: pytest.CaptureFixture[str]) -> None:
+    for name, values in (("data", POINTS), ("view", POINTS[:, :2] ** 2)):
+        write_csv(tmp_path / f"{name}.csv", values)
+    given = {"path": str(tmp_path / "data.csv"), "id_column": "id", "view": {"path": str(tmp_path / "view.csv")}}
+    same_everywhere(run_of(tmp_path, given, "autoencoder", options), capsys)
 
 
 @pytest.mark.parametrize("name", SQUARE)
