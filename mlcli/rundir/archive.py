@@ -78,6 +78,7 @@ TAGS: Mapping[str, tuple[str, ...]] = {  # by the module below mlcli
     "methods.neighbor_embedding.negative_sampling": ("membership-curve", "sampling"),
     "methods.neighbor_embedding.new_points": ("calibrated", "entering", "decay-steps", "edge-steps", "sampled-forces"),
     "methods.neighbor_embedding.walk": ("decay",),
+    "methods.networks.posteriors": ("free-posteriors",),
     "methods.networks.network": ("layer", "network", "encoder", "network_decoder", "view-decoder"),
     "methods.networks.vib": ("bottleneck-encoder",),
     "methods.ordination.correspondence": ("represented",),

@@ -33,6 +33,9 @@ BLOCK = 1 << 19  # activations of a layer in a thread's memory
 NODES = 8  # of a quadrature that is exact for squares
 LEAST = 2 * np.log(FAINT)  # logarithms of variances below which there is no spread
 TRAINED = "training ends after a number of epochs, and claims no convergence"
+NEAR = 1e-4  # step of differences in means and logarithms, which the prior's deviation is the unit of
+FALL = 1e-11  # share of a row's bound, which the search for its posterior may leave
+FEWEST = 100  # one row in so many may have ended elsewhere
 APART = 6.0  # largest difference of two means of draws, in standard errors
 
 
@@ -78,9 +81,14 @@ def forward_checks(data: Features, model: Model, full: bool = False) -> list[Che
     def block(places: Indices, points: Array) -> tuple[float, ...]:
         outputs = forward(encoder.network.layers, (points - encoder.means) / encoder.scale)
         codes, logs = outputs[:, :size], np.maximum(outputs[:, size:], LEAST)
-        gap = codes * signs - model.embedding[places]
-        with np.errstate(divide="ignore"):
-            apart = 0.0 if spreads is None else max_abs(logs - np.maximum(2 * np.log(spreads[places]), LEAST))
+        gap, apart = codes * signs - model.embedding[places], 0.0
+        if spreads is not None and spreads.ndim == 3:
+            lower = lower_factors(outputs, size) * signs[:, None]
+            logs = lower @ lower.transpose(0, 2, 1)
+            apart = max_abs(logs - spreads[places])
+        elif spreads is not None:
+            with np.errstate(divide="ignore"):
+                apart = max_abs(logs - np.maximum(2 * np.log(spreads[places]), LEAST))
         sizes = max_abs(gap), projector.rounding(points), max_abs(points), apart, max_abs(logs)
         if stated is None or not whole:
             return *sizes, 0.0, 0.0
@@ -94,7 +102,8 @@ def forward_checks(data: Features, model: Model, full: bool = False) -> list[Che
                     "coordinates are the outputs of the encoder, layer by layer", exact=whole)]
     if spreads is not None:
         checks.append(ratio("deviations", float(aparts.max()), 1e-11 * (1 + float(logs.max())) + float(roundings.max()),
-                            "logarithms of the posterior's variances are the others", exact=whole))
+                            "logarithms of the posterior's variances are the others" if spreads.ndim == 2 else
+                            "covariances of the posterior are by the others", exact=whole))
     if stated is None:
         return checks
     if not whole:
@@ -107,6 +116,60 @@ def forward_checks(data: Features, model: Model, full: bool = False) -> list[Che
         rounding += 2 * size * float(roundings.max())
     return [*checks, ratio("reconstruction", abs(lost - stated), (1e-11 + rounding) * max(stated, 1.0),
                            "Σ ‖x̂ - x‖² / Σ ‖x - mean‖², as stated")]
+
+
+def lower_factors(outputs: Array, size: int) -> Array:
+    """Return the lower triangles (m x p x p) that outputs (m x c) give after p means: roots of squares, then rows."""
+    found, place = np.zeros((len(outputs), size, size)), 2 * size
+    for row in range(size):
+        found[:, row, row] = np.exp(outputs[:, size + row] / 2)
+        found[:, row, :row] = outputs[:, place : place + row]
+        place += row
+    return found
+
+
+def search_checks(data: Features, model: Model, density: Callable[..., Array], full: bool = False) -> list[Check]:
+    """Check that posteriors of rows' own have the largest bound nearby, along a random direction for each row.
+
+    A row's bound is over the draws of the model, with its stored mean and covariance (`density` as in `bound_checks`).
+    Its fall that a step promises is s² / 2c, of a slope s and a curvature c by central differences.
+    """
+    (encoder, decoder), spreads, signs = parts(model), model.spreads, np.asarray(parts(model)[1].signs)
+    assert spreads is not None
+    draws, sums = encoder.draws, with_sums(decoder.network)
+    rows, _ = choose_rows(data.values, full, encoder.network, *[decoder.network] * len(draws))
+    size = len(signs)
+
+    def block(places: Indices, points: Array) -> tuple[Array, Array]:
+        seen = ((points - encoder.means) / encoder.scale)[:, None, :]
+        means = model.embedding[places] * signs
+        lower = np.linalg.cholesky(spreads[places] * signs[:, None] * signs)
+        logs, below = np.log(np.einsum("nii->ni", lower)), np.tril(lower, -1)
+        ways = np.random.default_rng([SEED, int(places[0])]).standard_normal((len(places), 2 + size, size))
+
+        def bounds(step: float) -> Array:
+            at, own = means + step * ways[:, 0], logs + step * ways[:, 1]
+            factor = below + step * np.tril(ways[:, 2:], -1) + np.exp(own)[:, :, None] * np.eye(size)
+            codes = at[:, None, :] + np.einsum("sj,nij->nsi", draws, factor)
+            flat = forward(sums, codes.reshape(-1, size)).reshape(*codes.shape[:2], -1)
+            apart = 0.5 * (np.sum(at**2, axis=1) + np.sum(factor**2, axis=(1, 2)) - size) - own.sum(axis=1)
+            return encoder.beta * apart - density(seen, flat, encoder.level, np).mean(axis=1)
+
+        here, behind, ahead = bounds(0.0), bounds(-NEAR), bounds(NEAR)
+        bent = np.maximum(np.abs(ahead - 2 * here + behind), encoder.beta * NEAR**2)
+        return (ahead - behind) ** 2 / (8 * bent), np.maximum(np.abs(here), 1.0)
+
+    falls, sizes = (np.concatenate(part) for part in zip(*map_blocks(
+        block, data.values, rows, encoder.network, *[decoder.network] * len(draws)), strict=True))
+    ratios = np.sort(falls / sizes)[::-1]
+    return [ratio("posteriors", float(ratios[len(ratios) // FEWEST]), FALL, "the share of its bound that a row's "
+                  "posterior gains by a step along a random direction, of all but one in a hundred rows", exact=False)]
+
+
+def with_sums(network: Network) -> list[DenseLayer]:
+    """Return the layers of a decoder, the last one without its activation."""
+    *others, last = network.layers
+    return [*others, DenseLayer(last.weights, last.biases, "identity")]
 
 
 def training_checks(model: Model, *, rising: bool) -> list[Check]:
@@ -167,25 +230,31 @@ def bound_checks(data: Features, model: Model, density: Callable[..., Array], fu
     if not whole:
         return [later("divergence"), bound, later("log-density")]
     nodes, weights = np.polynomial.hermite_e.hermegauss(NODES)
-    *others, last = decoder.network.layers
-    sums = [*others, DenseLayer(last.weights, last.biases, "identity")]
+    sums, spreads = with_sums(decoder.network), model.spreads
     noise, shift = fit.get("noise_variance", 1.0), float(np.log(encoder.scale)) + data.unit.logarithm(1)
     level = float(np.log(noise)) - 2 * shift if noise else 0.0
     stated = fit["reconstruction"] + ("noise_variance" in fit) * data.values.shape[1] * shift
 
     def block(places: Indices, points: Array) -> tuple[float, ...]:
         seen = (points - encoder.means) / encoder.scale
-        means, logs = np.split(forward(encoder.network.layers, seen), 2, axis=1)
-        at = means[..., None] + np.exp(logs / 2)[..., None] * nodes
-        apart = float(np.sum(((at**2 - nodes**2 - logs[..., None]) / 2) @ weights)) / np.sqrt(2 * np.pi)
-        normal = np.random.default_rng([1, int(places[0])]).standard_normal(means.shape)
-        found = density(seen, forward(sums, means + np.exp(logs / 2) * normal), level, np)
+        normal = np.random.default_rng([1, int(places[0])]).standard_normal((len(points), len(decoder.signs)))
+        if spreads is not None and spreads.ndim == 3:
+            means, covariances = model.embedding[places], spreads[places]
+            values, vectors = np.linalg.eigh(covariances)
+            apart = 0.5 * float(np.sum(means**2) + np.sum(values - 1 - np.log(values)))
+            codes = means + np.einsum("nij,nj->ni", vectors, np.sqrt(values) * normal)
+            found = density(seen, forward(sums, codes * decoder.signs), level, np)
+        else:
+            means, logs = np.split(forward(encoder.network.layers, seen), 2, axis=1)
+            at = means[..., None] + np.exp(logs / 2)[..., None] * nodes
+            apart = float(np.sum(((at**2 - nodes**2 - logs[..., None]) / 2) @ weights)) / np.sqrt(2 * np.pi)
+            found = density(seen, forward(sums, means + np.exp(logs / 2) * normal), level, np)
         return apart, float(np.sum(found - stated)), float(np.sum((found - stated) ** 2)), max_abs(found)
 
     aparts, gaps, squares, sizes = np.transpose(map_blocks(block, data.values, rows, encoder.network, decoder.network))
     divergence, gap = float(aparts.sum()) / len(rows), float(gaps.sum()) / len(rows)
     checks = [ratio("divergence", abs(divergence - fit["divergence"]), 1e-11 * (1 + abs(divergence)),
-                    "KL(q ‖ N(0, I)) by quadrature, as stated"), bound]
+                    "KL(q ‖ N(0, I)) by quadrature, of covariances by their eigenvalues, as stated"), bound]
     if not noise:
         return [*checks, skipped("log-density", "the variance of the noise is not a number of double precision")]
     deviation = np.sqrt(max(float(squares.sum()) / len(rows) - gap**2, 0.0))

@@ -34,6 +34,10 @@ Layers = Sequence[tuple[Traced, Traced]]  # weights and biases, layer by layer
 Units = Annotated[tuple[Annotated[int, Field(ge=1)], ...], Strict(False)]  # of hidden layers
 Hidden = Literal["tanh", "relu", "softplus", "logistic"]
 Activation = Literal["tanh", "relu", "softplus", "logistic", "identity"]
+SLOPES: Mapping[str, Callable[[Array], Array]] = {  # of the activations, at the sums
+    "tanh": lambda sums: 1 - np.tanh(sums) ** 2, "relu": lambda sums: (sums > 0).astype(np.float64),
+    "softplus": lambda sums: np.exp(-np.logaddexp(0.0, -sums)),
+    "logistic": lambda sums: np.exp(-np.logaddexp(0.0, -sums) - np.logaddexp(0.0, sums)), "identity": np.ones_like}
 ACTIVATIONS: Mapping[str, Callable[[Array], Array]] = {
     "tanh": np.tanh, "relu": lambda sums: np.maximum(sums, 0.0), "softplus": lambda sums: np.logaddexp(sums, 0.0),
     "logistic": lambda sums: np.exp(-np.logaddexp(0.0, -sums)), "identity": lambda sums: sums}
@@ -80,6 +84,21 @@ class Network:
         for layer in self.layers:
             values = layer(values)
         return values
+
+    def with_slopes(self, values: Array) -> tuple[Array, Callable[[Array], Array]]:
+        """Return the outputs (m x o), and the function from slopes by these to slopes by the inputs (m x i)."""
+        slopes = []
+        for layer in self.layers:
+            sums = values @ layer.weights + layer.biases
+            values, slope = ACTIVATIONS[layer.activation](sums), SLOPES[layer.activation](sums)
+            slopes.append(slope)
+
+        def pull_back(by_outputs: Array) -> Array:
+            for layer, slope in zip(self.layers[::-1], slopes[::-1], strict=True):
+                by_outputs = (by_outputs * slope) @ layer.weights.T
+            return by_outputs
+
+        return values, pull_back
 
     @property
     def inputs(self) -> int:

@@ -19,23 +19,27 @@ from mlcli.base.rows.blocks import in_order, row_blocks
 from mlcli.base.rows.scratch import map_blocks, take_rows
 from mlcli.base.rows.source import rows_of
 from mlcli.base.stages.stage import stage
+from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array
 from mlcli.base.values.check import Check
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features, Input
 from mlcli.base.values.options import Options, option
 from mlcli.base.values.quantity import Quantity
+from mlcli.base.values.signs import leading_signs
 from mlcli.certify.subject import Subject
 from mlcli.core.eigen.eigensolve import ForAxes
 from mlcli.core.eigen.options import Axes
 from mlcli.core.latent.probabilistic import fit_closed_form
 from mlcli.core.model import Model
+from mlcli.core.similarities.projector import require_projector
 from mlcli.errors import DataError
 from mlcli.methods.networks.check import (
     bound_checks,
     closed_form_checks,
     forward_checks,
     likelihood_check,
+    search_checks,
     training_checks,
 )
 from mlcli.methods.networks.learning import Learning, training_rows
@@ -52,6 +56,17 @@ from mlcli.methods.networks.network import (
     encode_rows,
     encoder_and_decoder,
     initial_layers,
+)
+from mlcli.methods.networks.posteriors import (
+    MORE,
+    PAIRS,
+    Family,
+    FreePosteriors,
+    Posterior,
+    bernoulli_log_density,
+    draws_of,
+    gaussian_log_density,
+    numbers_of,
 )
 from mlcli.methods.networks.two_networks import QUICK, NetworkMethod
 from mlcli.methods.trials import variant
@@ -80,8 +95,11 @@ class GaussianLikelihood(Options):
 
     def log_density(self, rows: "Values", sums: "Values", level: "Values", module: Any) -> "Values":
         """Return log p of each row, given the decoder's sums; `module` is numpy or jax.numpy."""
-        squares = module.square(rows - sums) / module.exp(level)
-        return -0.5 * module.sum(squares + level + np.log(2 * np.pi), axis=-1)
+        return gaussian_log_density(rows, sums, level, module)
+
+    def curvature(self, sums: "Values", level: "Values", module: Any) -> "Values":
+        """Return how much -log p bends with each of the decoder's sums (… x d)."""
+        return module.exp(-level) * module.ones_like(sums)
 
 
 class BernoulliLikelihood(Options):
@@ -106,8 +124,12 @@ class BernoulliLikelihood(Options):
         return 0.0
 
     def log_density(self, rows: "Values", sums: "Values", level: "Values", module: Any) -> "Values":
-        """Return log p of each row, given the logits."""
-        return module.sum(rows * sums - module.logaddexp(sums, 0.0), axis=-1)
+        """Return log p of each row, given the logits; `module` is numpy or jax.numpy."""
+        return bernoulli_log_density(rows, sums, level, module)
+
+    def curvature(self, sums: "Values", level: "Values", module: Any) -> "Values":
+        """Return how much -log p bends with each of the logits (… x d)."""
+        return module.exp(-module.logaddexp(0.0, -sums) - module.logaddexp(0.0, sums))
 
 
 def first_outside(points: Array) -> tuple[int, int, float] | None:
@@ -124,11 +146,14 @@ def first_outside(points: Array) -> tuple[int, int, float] | None:
 
 Likelihood = Annotated[GaussianLikelihood | BernoulliLikelihood, Field(discriminator="name")]
 BLOCK = 1 << 19  # activations of a layer in a thread's memory
+FREE = 1  # beside the seed, for the draws that all rows share
+SEARCHED = 100  # passes of the decoder for a draw, in the search for a row's posterior, about
+STEPS = 6  # by which posteriors of their own follow the decoder in each step of training
 
 
 @frozen
 class Bound:
-    """The evidence lower bound of rows; a row's encoder outputs are the mean and log-variance of q(z | x)."""
+    """The evidence lower bound of rows, whose outputs of the encoder are those of q(z | x)."""
 
     standard: Standard
     decoder: Network
@@ -148,25 +173,26 @@ class Bound:
         return Network((*others, replace(last, activation="identity")))
 
     def __call__(self, first: int, rows: Array, outputs: Array) -> Array:
-        """Return the sums of E log p(x | z) and of KL(q ‖ N(0, I)) over rows (m x d) with their outputs (m x 2p).
+        """Return the sums of E log p(x | z) and of KL(q ‖ N(0, I)) over rows (m x d) with their outputs (m x c).
 
         `first` is the number of the first row, which seeds the draws.
         """
-        means, deviations = codes_of(outputs)
-        apart = 0.5 * np.sum(means**2 + deviations**2 - 1 - 2 * np.log(deviations))
-        return np.array([self.expected_log_density(first, rows, means, deviations), apart])
+        found = self.posterior(outputs)
+        apart = 0.5 * np.sum(found.means**2 + found.variances - 1 - 2 * np.log(found.deviations))
+        return np.array([self.expected_log_density(first, rows, found), apart])
 
-    def expected_log_density(self, first: int, rows: Array, means: Array, deviations: Array) -> float:
-        """Return the sum of E log p(x | z) over rows (m x d), from one draw each; exact for a linear decoder.
+    def posterior(self, outputs: Array) -> Posterior:
+        """Return q(z | x) of rows by their outputs (m x c)."""
+        return Posterior.of(outputs, self.decoder.inputs, np)
 
-        `means` and `deviations` (m x p) are those of q(z | x).
-        """
+    def expected_log_density(self, first: int, rows: Array, found: Posterior) -> float:
+        """Return the sum of E log p(x | z) over rows (m x d), from one draw each; exact for a linear decoder."""
         layer, *others = self.decoder.layers
         if not others and self.likelihood.dense:
-            spread = deviations**2 @ np.sum(layer.weights**2, axis=1) / np.exp(self.level)
-            return float(np.sum(self.log_density(rows, means) - spread / 2))
-        normal = np.random.default_rng([self.seed, first]).standard_normal(means.shape)
-        return float(np.sum(self.log_density(rows, means + deviations * normal)))
+            spread = found.spread(layer.weights) / np.exp(self.level)
+            return float(np.sum(self.log_density(rows, found.means) - spread / 2))
+        normal = np.random.default_rng([self.seed, first]).standard_normal(found.means.shape)
+        return float(np.sum(self.log_density(rows, found.at(normal))))
 
     def log_density(self, rows: Array, codes: Array) -> Array:
         """Return log p(x | z) (m) of rows (m x d), each at its code (m x p)."""
@@ -177,18 +203,18 @@ class Bound:
     def importance_bound(self, rows: Array, outputs: Array, draws: int) -> float:
         """Return the mean over rows (m x d) of log mean p(x, z) / q(z | x) over draws of z (Burda et al., 2016).
 
-        `outputs` (m x 2p) are those of the encoder.
+        `outputs` (m x c) are those of the encoder.
         """
 
         def block(part: slice) -> float:
-            means, deviations = codes_of(outputs[part])
+            found = self.posterior(outputs[part])
             generator = np.random.default_rng([self.seed, draws, part.start])
-            logs = np.empty((draws, len(means)))
+            logs = np.empty((draws, len(found.means)))
             for place in range(draws):
-                normal = generator.standard_normal(means.shape)
-                codes = means + deviations * normal
+                normal = generator.standard_normal(found.means.shape)
+                codes = found.at(normal)
                 logs[place] = self.log_density(rows[part], codes) + np.sum(
-                    (normal**2 - codes**2) / 2 + np.log(deviations), axis=1)
+                    (normal**2 - codes**2) / 2 + np.log(found.deviations), axis=1)
             return float(np.sum(np.logaddexp.reduce(logs, axis=0) - np.log(draws)))
 
         return sum(in_order(block, row_blocks(len(rows), BLOCK, self.width), progress=True)) / len(rows)
@@ -218,8 +244,8 @@ class Bound:
 class NegatedBound:
     """The negative bound of a row, β KL - E log p(x | z); weights are those of `encoder` and `decoder`, and a `level`.
 
-    The encoder's outputs are the means and the log-variances of q(z | x). The level is the logarithm of the noise's
-    variance, where that is learned.
+    The encoder's outputs are those of q(z | x) (`Posterior`). The level is the logarithm of the noise's variance, where
+    that is learned.
     """
 
     figures: ClassVar[tuple[str, ...]] = ("reconstruction", "divergence")
@@ -227,11 +253,13 @@ class NegatedBound:
     likelihood: Likelihood
     beta: float
     level: float | None
+    family: Family = "mean-field"
 
     def start(self, sizes: Sequence[int], generator: np.random.Generator) -> dict[str, Traced]:
         """Return random weights for layers of these sizes, from the inputs to the code."""
         level = {"level": np.zeros(())} if self.level is None else {}
-        return {"encoder": initial_layers([*sizes[:-1], 2 * sizes[-1]], self.hidden, generator),
+        outputs = numbers_of(self.family, sizes[-1])
+        return {"encoder": initial_layers([*sizes[:-1], outputs], self.hidden, generator),
                 "decoder": initial_layers(sizes[::-1], self.hidden, generator), **level}
 
     def noise(self, weights: dict[str, Traced]) -> Any:
@@ -240,28 +268,97 @@ class NegatedBound:
 
     def __call__(self, weights: dict[str, Traced], rows: Traced, key: Traced, training: bool) -> tuple[Traced, Traced]:
         """Return the mean over rows, and its two parts."""
+        from jax import lax
+
+        from mlcli.methods.networks.training import forward
+
+        outputs = forward(weights["encoder"], rows, self.hidden)
+        if self.family != "free":
+            return self.objective(weights, rows, outputs, key)
+        fixed = lax.stop_gradient(weights)
+        at_start, _ = self.objective(fixed, rows, outputs, key)  # which only the recognition network lowers
+        value, figures = self.objective(weights, rows, self.free(fixed, rows, lax.stop_gradient(outputs)), key)
+        return value + at_start - lax.stop_gradient(at_start), figures
+
+    def objective(self, weights: dict[str, Traced], rows: Traced, outputs: Traced,
+                  key: Traced) -> tuple[Traced, Traced]:
+        """Return the mean over rows (m x d) with posteriors by `outputs` (m x c), and its two parts."""
+        from jax import numpy as jnp
+
+        found = Posterior.of(outputs, len(weights["decoder"][0][0]), jnp)
+        divergence = jnp.mean(jnp.sum(jnp.square(found.means) + found.variances - 1 - found.logs, axis=1)) / 2
+        reconstruction = jnp.mean(self.expected_log_density(weights, rows, found, key))
+        return self.beta * divergence - reconstruction, jnp.stack([reconstruction, divergence])
+
+    def free(self, weights: dict[str, Traced], rows: Traced, outputs: Traced) -> Traced:
+        """Return the numbers (m x c) of posteriors of a larger bound than those of `outputs` (m x c) for rows (m x d).
+
+        Steps along natural gradients, with the Gauss-Newton curvature of log p(x | z) at the mean (Khan and Rue, "The
+        Bayesian learning rule", 2023): Λ moves to I + J'HJ / β and the mean along Λ⁻¹, half as far after a step that
+        would lower the bound. Means of the slopes are over points that give those of cubic functions exactly.
+        """
+        import jax
+        from jax import lax
         from jax import numpy as jnp
 
         from mlcli.methods.networks.training import forward
 
-        means, logs = jnp.split(forward(weights["encoder"], rows, self.hidden), 2, axis=1)
-        divergence = jnp.mean(jnp.sum(jnp.square(means) + jnp.exp(logs) - 1 - logs, axis=1)) / 2
-        reconstruction = jnp.mean(self.expected_log_density(weights, rows, (means, logs), key))
-        return self.beta * divergence - reconstruction, jnp.stack([reconstruction, divergence])
+        decoder, level = weights["decoder"], self.noise(weights)
+        axes = len(decoder[0][0])
+        below, diagonal = np.tril_indices(axes, -1), np.arange(axes)
+        normal = jnp.asarray(np.sqrt(axes) * np.vstack([np.eye(axes), -np.eye(axes)]), rows.dtype)
 
-    def expected_log_density(self, weights: dict[str, Traced], rows: Traced, code: tuple[Traced, Traced],
-                             key: Traced) -> Traced:
+        def free_row(row: Traced, numbers: Traced) -> Traced:
+            def density(code: Traced) -> Traced:
+                return self.likelihood.log_density(row, forward(decoder, code, self.hidden), level, jnp)
+
+            def codes(some: Traced) -> Traced:
+                found = Posterior.of(some[None], axes, jnp)
+                return found.means[0] + normal @ found.factor[0].T
+
+            def negated(some: Traced) -> Traced:
+                found = Posterior.of(some[None], axes, jnp)
+                apart = jnp.sum(jnp.square(found.means) + found.variances - 1 - found.logs) / 2
+                return self.beta * apart - jnp.mean(jax.vmap(density)(codes(some)))
+
+            def moved(some: Traced, rate: Traced) -> Traced:
+                found = Posterior.of(some[None], axes, jnp)
+                mean, factor = found.means[0], found.factor[0]
+                slopes = jax.jacfwd(lambda code: forward(decoder, code, self.hidden))(mean)
+                bends = self.likelihood.curvature(forward(decoder, mean, self.hidden), level, jnp)
+                wanted = jnp.eye(axes) + slopes.T @ (bends[:, None] * slopes) / self.beta
+                precision = (1 - rate) * jnp.linalg.inv(factor @ factor.T) + rate * wanted
+                covariance = jnp.linalg.inv(precision)
+                ahead = jnp.mean(jax.vmap(jax.grad(density))(codes(some)), axis=0) / self.beta - mean
+                factor = jnp.linalg.cholesky((covariance + covariance.T) / 2)
+                return jnp.concatenate([mean + rate * covariance @ ahead, 2 * jnp.log(factor[diagonal, diagonal]),
+                                        factor[below]])
+
+            def step(state: tuple[Traced, Traced, Traced], _: None) -> tuple[tuple[Traced, Traced, Traced], None]:
+                some, value, rate = state
+                other = moved(some, rate)
+                reached = negated(other)
+                lower = reached < value
+                return (jnp.where(lower, other, some), jnp.where(lower, reached, value),
+                        jnp.where(lower, jnp.minimum(2 * rate, 1), rate / 2)), None
+
+            start = numbers, negated(numbers), jnp.ones((), numbers.dtype)
+            return lax.scan(step, start, None, length=STEPS)[0][0]
+
+        return jax.vmap(free_row)(rows, outputs)
+
+    def expected_log_density(self, weights: dict[str, Traced], rows: Traced, found: Posterior, key: Traced) -> Traced:
         """Return E log p(x | z) of each row, from one draw of z; exact for a linear decoder and Gaussian noise."""
         from jax import numpy as jnp
         from jax import random
 
         from mlcli.methods.networks.training import forward
 
-        (means, logs), decoder, level = code, weights["decoder"], self.noise(weights)
+        means, decoder, level = found.means, weights["decoder"], self.noise(weights)
         if len(decoder) == 1 and self.likelihood.dense:
-            spread = jnp.exp(logs) @ jnp.sum(jnp.square(decoder[0][0]), axis=1) / jnp.exp(level)
+            spread = found.spread(decoder[0][0]) / jnp.exp(level)
             return self.likelihood.log_density(rows, forward(decoder, means, self.hidden), level, jnp) - spread / 2
-        codes = means + jnp.exp(logs / 2) * random.normal(key, means.shape, means.dtype)
+        codes = found.at(random.normal(key, means.shape, means.dtype))
         return self.likelihood.log_density(rows, forward(decoder, codes, self.hidden), level, jnp)
 
     def networks(self, weights: dict[str, Traced]) -> tuple[Network, Network]:
@@ -288,24 +385,34 @@ class VAE(NetworkMethod):
     the bound equals the likelihood. With hidden layers training needs `manifold-cli[neural]` (JAX). Numbers from 0 to
     1, such as gray levels, may have the Bernoulli likelihood.
 
-    Posteriors: There are four ways to approximate a posterior. This method has a recognition model, one function for
-    all rows. With a fixed family, each row would have parameters of its own to optimize. A structured approximation
-    would give up the Gaussian, but not the independence of the axes. A point estimate, as in `gplvm`, has no spread at
-    all.
+    Posteriors: `family` says which posteriors are allowed. `mean-field`: axes are independent given a row. `full`: the
+    encoder also gives the correlations, the lower triangle L of a covariance L Lᵀ; the bound can be larger where
+    coordinates that explain a row in several ways depend on each other. `free`: no function of the row is asked to give
+    its posterior. Each row has the mean and the covariance with the largest bound of its own, found with the decoder
+    fixed; the encoder only says where the search begins. The bound is then never below that of the encoder's posterior,
+    also for few rows or a small encoder, and training takes tens of times as long (more with more axes). The others
+    amortize this work: one function for all rows. Without hidden layers all three have the same optimum. A point
+    estimate, as in `gplvm`, has no spread at all.
 
-    New points: A new row takes one pass through the encoder. `mlcli project` and `mlcli reconstruct` do not need JAX.
+    New points: A new row takes one pass through the encoder; with `free` posteriors, the same search as a row of the
+    fit. `mlcli project` and `mlcli reconstruct` do not need JAX.
 
-    Files: `posterior.csv` holds the standard deviations s(x). `fit` in `run.json` holds the bound and its two parts, as
-    means over the rows, and for the rows that were held out of the training a tighter bound from importance weights.
+    Files: `posterior.csv` holds the standard deviations s(x), or the covariances of `full` and `free` posteriors. `fit`
+    in `run.json` holds the bound and its two parts, as means over the rows, and for the rows that were held out of the
+    training a tighter bound from importance weights.
 
-    Source: Kingma and Welling, "Auto-encoding variational Bayes", 2014; Lucas et al., 2019 (linear); Burda et al., 2016
-    (weighted bound).
+    Source: Kingma and Welling, "Auto-encoding variational Bayes", 2014, and "An introduction to variational
+    autoencoders", 2019 (full); Krishnan, Liang and Hoffman, 2018 (free); Lucas et al., 2019 (linear); Burda et al.,
+    2016 (weighted bound).
     """
 
     unscaled: ClassVar = 100  # so that what lies between 0 and 1 is found there
     variants: ClassVar = (
         variant("", "constant column"),
-        variant("deep", "permutation", "rotation", "mirror", "columns", "constant column", "quick", **QUICK))
+        *(variant(name, "permutation", "rotation", "mirror", "columns", "constant column", "quick", **options)
+          for name, options in (("deep", QUICK), ("full", {**QUICK, "family": "full"}),
+                                ("free", {**QUICK, "family": "free"}))))
+    later: ClassVar = ("family",)
     axis: ClassVar = "Latent"
     name: Literal["vae"] = "vae"
     layers: Units = option((), "Numbers of hidden units of the encoder, layer by layer, from the input inward; the "
@@ -315,6 +422,9 @@ class VAE(NetworkMethod):
         "auto", "Whether a network without hidden layers is trained (always) or solved in closed form (auto).")
     likelihood: Likelihood = option(GaussianLikelihood(), "Distribution of the rows given the decoder's output.")
     beta: float = option(1.0, "Weight β of the Kullback-Leibler divergence from the prior.", gt=0)
+    family: Family = option(
+        "mean-field", "Family of the posteriors q(z | x): Gaussians with independent axes (mean-field) or of any "
+        "covariance (full) by a recognition network, or with a mean and a covariance of each row's own (free).")
     importance: int = option(50, "Number of samples per held-out row for its importance-weighted bound.", ge=1)
     learning: Learning = Learning()
     axes: Axes = Axes()
@@ -337,6 +447,19 @@ class VAE(NetworkMethod):
             self.refuse_unused("no rows are held out", "learning.patience", "importance")
         return {} if self.layers else self.refuse_unused("there are no hidden units", "activation")
 
+    def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
+        """Return the steps of a closed form or of training; posteriors of rows' own take many passes of the decoder."""
+        steps = super().steps(data, compute, share)
+        if self.closed or self.family != "free":
+            return steps
+        training, coordinates = steps
+        axes, search = self.axes.count, SEARCHED * 2 * max(PAIRS, MORE * self.axes.count)
+        times = 1 + STEPS * (9 * axes + 1) / 6  # slopes at 2p points take three passes each, a step p and 2p others
+        each = (training.each or 0.0) * times
+        return [replace(training, seconds=training.seconds * times, each=each, memory=training.memory * (1 + 3 * axes)),
+                replace(coordinates, how=f"the largest bound of each row, {search} passes of the decoder about",
+                        seconds=coordinates.seconds * (1 + search / 2))]
+
     def solve_closed_form(self, data: Features, compute: Compute) -> Model:
         """Return the closed form: m(x) = M⁻¹ Wᵀ(x - μ), s² = σ² / M, M = WᵀW + σ² diagonal; g(z) = μ + W z."""
         found = fit_closed_form(data.values, ForAxes.of(self.axes), self.limit(data), compute)
@@ -355,28 +478,45 @@ class VAE(NetworkMethod):
         """Return the model of both networks after training, with their bounds."""
         from mlcli.methods.networks import training
         standard = self.likelihood.standard(data)
-        objective = NegatedBound(self.activation, self.likelihood, self.beta, self.likelihood.level(standard))
+        objective = NegatedBound(self.activation, self.likelihood, self.beta, self.likelihood.level(standard),
+                                 self.family)
         rows = training_rows(data.values, standard, self.learning, compute)
         start = objective.start(self.sizes(data), np.random.default_rng(rows.seed))
         found = training.train(objective, rows, start, self.learning)
         networks = objective.networks(found.weights)
         bound = Bound(standard, networks[1], self.likelihood, level=float(objective.noise(found.weights)),
                       seed=rows.seed)
-        outputs, sums = encode_rows(encoder_and_decoder(standard, networks)[0], data.values, bound)
-        own, count = [float(part) / len(outputs) for part in sums], outputs.shape[1] // 2
+        encoder, _ = encoder_and_decoder(standard, networks)
+        if self.family == "free":
+            draws = draws_of(networks[1].inputs, np.random.default_rng([rows.seed, FREE]))
+            encoder = FreePosteriors(standard.means, standard.scale, encoder.network, bound.sums, self.likelihood.name,
+                                     bound.level, self.beta, draws)
+        outputs, sums = encode_rows(encoder, data.values, bound)
+        own, count = [float(part) / len(outputs) for part in sums], networks[1].inputs
         held = {} if not len(found.held) else {"held_out_bound": bound.density(bound.importance_bound(
             data.values[found.held], take_rows(outputs, found.held), self.importance))}
-        return self.model(data, standard, outputs[:, :count], networks,
-                          spreads=map_blocks(lambda some: np.exp(some / 2), outputs[:, count:]),
+        model = self.model(data, standard, outputs[:, :count], networks,
+                          spreads=self.spreads(outputs, count),
                           objective=bound.density(-found.trace[:, 0]), curves={
                               name: bound.curve(name, values) for name, values in found.curves.items()},
                           fit={**bound.figures(*own), **held, **found.facts})
+        return replace(model, projector=replace(require_projector(model.projector), similarity=encoder))
+
+    def spreads(self, outputs: Array, count: int) -> Array:
+        """Return deviations (n x p) by the outputs of the encoder (n x c), or covariances (n x p x p), as signed."""
+        if self.family == "mean-field":
+            return map_blocks(lambda some: np.exp(some / 2), outputs[:, count:])
+        signs = leading_signs(outputs[:, :count])
+        return map_blocks(lambda some: Posterior.of(some, count, np).covariances * (signs[:, None] * signs), outputs)
 
     def checks(self, subject: Subject) -> Iterator[Check]:
         """Check coordinates by a forward pass, the bound by other formulas, and that a closed form is at its best."""
         yield from super().checks(subject)
         data, model, full = subject.data, subject.model, subject.plan.full
-        yield from forward_checks(data, model, full)
+        if self.family == "free" and not self.closed:
+            yield from search_checks(data, model, self.likelihood.log_density, full)
+        else:
+            yield from forward_checks(data, model, full)
         if self.closed:
             yield from likelihood_check(data, model, full)
             yield from closed_form_checks(data, model, full)

@@ -46,7 +46,8 @@ RANKED = [name for name, (method, _) in CONFIGURATIONS.items()
           if not (METHODS[method].ranked_by or "").startswith("eigenvalues")]
 
 # ways whose fits take longest; their methods have others here
-COSTLY = {"autoencoder deep", "vae deep", "vib deep", "fa oblimin", "sde at most", "sde cityblock", "chain unfolding",
+COSTLY = {"autoencoder deep", "vae deep", "vae full", "vae free", "vib deep", "fa oblimin", "sde at most",
+          "sde cityblock", "chain unfolding",
           "gpdm second order"}
 CASES = [pytest.param(name, marks=pytest.mark.medium) if name in COSTLY else name for name in CONFIGURATIONS]
 LAYOUTS = [method for method, kind in METHODS.items() if issubclass(kind, NeighborEmbedding)]
