@@ -326,7 +326,7 @@ class NegatedBound:
                 mean, factor = found.means[0], found.factor[0]
                 slopes = jax.jacfwd(lambda code: forward(decoder, code, self.hidden))(mean)
                 bends = self.likelihood.curvature(forward(decoder, mean, self.hidden), level, jnp)
-                wanted = jnp.eye(axes) + slopes.T @ (bends[:, None] * slopes) / self.beta
+                wanted = jnp.eye(axes, dtype=rows.dtype) + slopes.T @ (bends[:, None] * slopes) / self.beta
                 precision = (1 - rate) * jnp.linalg.inv(factor @ factor.T) + rate * wanted
                 covariance = jnp.linalg.inv(precision)
                 ahead = jnp.mean(jax.vmap(jax.grad(density))(codes(some)), axis=0) / self.beta - mean
@@ -390,9 +390,9 @@ class VAE(NetworkMethod):
     coordinates that explain a row in several ways depend on each other. `free`: no function of the row is asked to give
     its posterior. Each row has the mean and the covariance with the largest bound of its own, found with the decoder
     fixed; the encoder only says where the search begins. The bound is then never below that of the encoder's posterior,
-    also for few rows or a small encoder, and training takes tens of times as long (more with more axes). The others
-    amortize this work: one function for all rows. Without hidden layers all three have the same optimum. A point
-    estimate, as in `gplvm`, has no spread at all.
+    also for few rows or a small encoder, and training takes longer, the more axes the longer. The others amortize this
+    work: one function for all rows. Without hidden layers all three have the same optimum. A point estimate, as in
+    `gplvm`, has no spread at all.
 
     New points: A new row takes one pass through the encoder; with `free` posteriors, the same search as a row of the
     fit. `mlcli project` and `mlcli reconstruct` do not need JAX.
@@ -423,7 +423,7 @@ class VAE(NetworkMethod):
     likelihood: Likelihood = option(GaussianLikelihood(), "Distribution of the rows given the decoder's output.")
     beta: float = option(1.0, "Weight β of the Kullback-Leibler divergence from the prior.", gt=0)
     family: Family = option(
-        "mean-field", "Family of the posteriors q(z | x): Gaussians with independent axes (mean-field) or of any "
+        "mean-field", "Family of the posteriors: Gaussians with independent axes (mean-field) or of any "
         "covariance (full) by a recognition network, or with a mean and a covariance of each row's own (free).")
     importance: int = option(50, "Number of samples per held-out row for its importance-weighted bound.", ge=1)
     learning: Learning = Learning()

@@ -47,8 +47,7 @@ RANKED = [name for name, (method, _) in CONFIGURATIONS.items()
 
 # ways whose fits take longest; their methods have others here
 COSTLY = {"autoencoder deep", "vae deep", "vae full", "vae free", "vib deep", "fa oblimin", "sde at most",
-          "sde cityblock", "chain unfolding",
-          "gpdm second order"}
+          "sde cityblock", "chain unfolding", "gpdm second order"}
 CASES = [pytest.param(name, marks=pytest.mark.medium) if name in COSTLY else name for name in CONFIGURATIONS]
 LAYOUTS = [method for method, kind in METHODS.items() if issubclass(kind, NeighborEmbedding)]
 SAME_GRAPH = 1e-12  # of its largest number, up to which rounding of distances changes others
