@@ -11,7 +11,7 @@ from mlcli.base.rows.source import rows_of
 from mlcli.base.stages.steps import Step, repeated
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
-from mlcli.base.values.inputs import Features
+from mlcli.base.values.inputs import Features, Given
 from mlcli.base.values.signs import leading_signs
 from mlcli.core.eigen.eigensolve import ForAxes
 from mlcli.core.kernels.factor_solver import side_steps
@@ -68,7 +68,7 @@ QUICK = {"layers": [4], "learning": {"epochs": 2, "batch": 16, "validation": 0.0
 class NetworkMethod(Method):
     """The base of methods of an encoder and a decoder network; linear networks may have a closed form."""
 
-    accepts: ClassVar = (Features,)
+    accepts: ClassVar[tuple[type[Given], ...]] = (Features,)
     judged_by: ClassVar = "reconstruction"
     in_blocks: ClassVar[str | None] = ""
     powers: ClassVar = Powers(coordinates=0, spectrum=0)

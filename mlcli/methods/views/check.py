@@ -375,14 +375,15 @@ def measured_rows(data: TwoViews, stated: Loadings | None) -> list[Array] | None
 
 def scores_of_each(data: TwoViews, model: Model) -> list[Array]:
     """Return the coordinates (n x p) that the rows of each view alone have, by the model's projectors."""
-    first = require_projector(model.projector).project(data.values)
-    return [first, *(other.project(part.values) for other, part in zip(model.others, data.views[1:], strict=True))]
+    projectors = map(require_projector, (model.projector, *model.others))
+    return [own.project(part.values) for own, part in zip(projectors, data.views, strict=True)]
 
 
 def rounding_of_each(data: TwoViews, model: Model) -> list[float]:
     """Return a bound of the rounding errors of the coordinates that each view alone gives."""
+    others = map(require_projector, model.others)
     return [model.rounding(data), *(other.rounding(other.input_unit.measured(part.values))
-                                    for other, part in zip(model.others, data.views[1:], strict=True))]
+                                    for other, part in zip(others, data.views[1:], strict=True))]
 
 
 def scores_checks(data: TwoViews, model: Model) -> list[Check]:

@@ -21,7 +21,7 @@ DEEP = Network((DenseLayer(GENERATOR.standard_normal((3, 4)), GENERATOR.standard
                 DenseLayer(GENERATOR.standard_normal((4, 4)), GENERATOR.standard_normal(4), "relu"),
                 DenseLayer(GENERATOR.standard_normal((4, 4)), GENERATOR.standard_normal(4), "logistic"),
                 DenseLayer(GENERATOR.standard_normal((4, 5)), GENERATOR.standard_normal(5), "identity")))
-QUICK: dict[str, Any] = {"layers": [4], "learning": {"epochs": 3, "batch": 30, "precision": "float64"}}
+QUICK: dict[str, Any] = {"layers": [4], "learning": {"epochs": 3, "batch": 30}}  # in single precision
 
 
 def free(decoder: Network, likelihood: Any = "gaussian", level: float = -1.0, beta: float = 1.0) -> FreePosteriors:
@@ -119,11 +119,11 @@ def test_without_hidden_layers_every_family_has_one_optimum() -> None:
 
 @pytest.mark.medium
 def test_trained_linear_families_come_to_the_likelihood_from_below() -> None:
-    steady = {"epochs": 1500, "batch": 150, "rate": 0.02, "validation": 0.0, "precision": "float64"}
+    steady = {"batch": 150, "rate": 0.05, "validation": 0.0, "precision": "float64"}
     likelihood = fit("ppca", POINTS).fit["log_likelihood"] / len(POINTS)
-    for family, epochs in (("full", 1500), ("free", 300)):
+    for family, epochs in (("full", 1000), ("free", 300)):
         model = fit("vae", POINTS, training="always", family=family, learning={**steady, "epochs": epochs})
-        assert likelihood - 0.01 < model.fit["elbo"] <= likelihood + 1e-9
+        assert likelihood - 1e-3 < model.fit["elbo"] <= likelihood + 1e-9
         weights = model.projector.decoder.network.layers[0].weights
         level = np.log(model.fit["noise_variance"] / model.projector.decoder.scale**2)
         expected = np.linalg.inv(np.eye(2) + weights @ weights.T / np.exp(level))
