@@ -3,6 +3,7 @@
 import json
 import sys
 import zipfile
+from contextlib import nullcontext
 from hashlib import sha256
 from pathlib import Path
 
@@ -11,10 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mlcli.base.values.inputs import TwoViews
 from mlcli.core.centering import Centering
+from mlcli.data.prepare.prepare import no_preparation
 from mlcli.errors import DependencyMissing, UnsafeFile
 from mlcli.rundir import archive
-from tests.support import fit
+from mlcli.rundir.model import Reduction
+from mlcli.storage.fields import Unfit
+from tests.support import features, fit
 from tests.wording import Wording
 
 POINTS = np.random.default_rng(0).standard_normal((30, 3))
@@ -126,3 +131,17 @@ def test_nothing_in_the_package_imports_pickle() -> None:
         lines = path.read_text().splitlines()
         assert not any(line.strip().startswith(("import pickle", "from pickle", "import joblib", "import marshal"))
                        for line in lines), path
+
+
+def test_a_decoder_to_another_view_fits_that_view_alone() -> None:
+    first = features(POINTS)
+    model = fit("autoencoder", TwoViews(first.values, first.ids, first.columns, features(POINTS[:, :2] ** 2)))
+    (of_second,) = model.others
+    for names, fits in ((("u", "v"), True), (("u", "v", "w"), False)):
+        view = Reduction(no_preparation(names), of_second)
+        with nullcontext() if fits else pytest.raises(Unfit, match="columns"):
+            archive.require_views(model.projector, (view,), None)
+    with pytest.raises(Unfit, match="a view"):
+        archive.require_views(model.projector, (), None)
+    with pytest.raises(Unfit, match="axes"):
+        archive.require_views(fit("autoencoder", POINTS).projector, (view,), None)

@@ -101,7 +101,8 @@ class Posterior:
         """Return the sum of the variances (m) of z W for weights W (p x d)."""
         if self.below is None:
             return self.variances @ self.module.sum(self.module.square(weights), axis=1)
-        return self.module.sum(self.factor * (weights @ weights.T @ self.factor), axis=(1, 2))
+        ways = self.module.einsum("nij,id->njd", self.factor, weights)
+        return self.module.sum(self.module.square(ways), axis=(1, 2))
 
 
 def draws_of(axes: int, generator: np.random.Generator) -> Array:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from mlcli.base.context import context
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import in_order, row_blocks
 from mlcli.base.rows.scratch import map_blocks, take_rows
@@ -278,7 +279,7 @@ class NegatedBound:
         fixed = lax.stop_gradient(weights)
         at_start, _ = self.objective(fixed, rows, outputs, key)  # which only the recognition network lowers
         value, figures = self.objective(weights, rows, self.free(fixed, rows, lax.stop_gradient(outputs)), key)
-        return value + at_start - lax.stop_gradient(at_start), figures
+        return value + (at_start - lax.stop_gradient(at_start)), figures
 
     def objective(self, weights: dict[str, Traced], rows: Traced, outputs: Traced,
                   key: Traced) -> tuple[Traced, Traced]:
@@ -301,11 +302,12 @@ class NegatedBound:
         from jax import lax
         from jax import numpy as jnp
 
-        from mlcli.methods.networks.training import forward
+        from mlcli.methods.networks.training import forward, product
 
         decoder, level = weights["decoder"], self.noise(weights)
         axes = len(decoder[0][0])
         below, diagonal = np.tril_indices(axes, -1), np.arange(axes)
+        jacobian = jax.jacrev if context().portable else jax.jacfwd  # portable sums have slopes backward alone
         normal = jnp.asarray(np.sqrt(axes) * np.vstack([np.eye(axes), -np.eye(axes)]), rows.dtype)
 
         def free_row(row: Traced, numbers: Traced) -> Traced:
@@ -324,9 +326,9 @@ class NegatedBound:
             def moved(some: Traced, rate: Traced) -> Traced:
                 found = Posterior.of(some[None], axes, jnp)
                 mean, factor = found.means[0], found.factor[0]
-                slopes = jax.jacfwd(lambda code: forward(decoder, code, self.hidden))(mean)
+                slopes = jacobian(lambda code: forward(decoder, code, self.hidden))(mean)
                 bends = self.likelihood.curvature(forward(decoder, mean, self.hidden), level, jnp)
-                wanted = jnp.eye(axes, dtype=rows.dtype) + slopes.T @ (bends[:, None] * slopes) / self.beta
+                wanted = jnp.eye(axes, dtype=rows.dtype) + product(slopes.T, bends[:, None] * slopes) / self.beta
                 precision = (1 - rate) * jnp.linalg.inv(factor @ factor.T) + rate * wanted
                 covariance = jnp.linalg.inv(precision)
                 ahead = jnp.mean(jax.vmap(jax.grad(density))(codes(some)), axis=0) / self.beta - mean

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mlcli.base.context import set_context
 from mlcli.base.types import Array
 from mlcli.methods import METHODS, Model
 from mlcli.methods.networks.network import DenseLayer, Network, Standard, linear
@@ -130,6 +131,15 @@ def test_trained_linear_families_come_to_the_likelihood_from_below() -> None:
         signs = model.projector.decoder.signs
         if family == "free":  # which no network approximates
             assert np.allclose(model.spreads, expected * signs[:, None] * signs, atol=1e-5)
+
+
+@pytest.mark.medium
+def test_portable_sums_give_a_free_family_the_same_numbers_up_to_rounding() -> None:
+    options = {"layers": [4], "family": "free", "learning": {"epochs": 1, "batch": 50, "precision": "float64"}}
+    plain = fit("vae", POINTS, **options)
+    with set_context(portable=True):
+        portable = fit("vae", POINTS, **options)
+    assert portable.fit["elbo"] == pytest.approx(plain.fit["elbo"], rel=1e-6)
 
 
 def verdicts(model: Model, **options: Any) -> dict[str, str]:
