@@ -16,6 +16,7 @@ from pydantic import Field
 
 from mlcli.base.context import context
 from mlcli.base.frozen import frozen
+from mlcli.base.machine.rates import rates
 from mlcli.base.rows.blocks import in_order, row_blocks
 from mlcli.base.rows.scratch import map_blocks, take_rows
 from mlcli.base.rows.source import rows_of
@@ -149,6 +150,7 @@ Likelihood = Annotated[GaussianLikelihood | BernoulliLikelihood, Field(discrimin
 BLOCK = 1 << 19  # activations of a layer in a thread's memory
 FREE = 1  # beside the seed, for the draws that all rows share
 SEARCHED = 100  # passes of the decoder for a draw, in the search for a row's posterior, about
+CALLS = 100  # small calls for each of them and for each block of rows
 STEPS = 6  # by which posteriors of their own follow the decoder in each step of training
 
 
@@ -455,12 +457,14 @@ class VAE(NetworkMethod):
         if self.closed or self.family != "free":
             return steps
         training, coordinates = steps
-        axes, search = self.axes.count, SEARCHED * 2 * max(PAIRS, MORE * self.axes.count)
+        axes, draws = self.axes.count, 2 * max(PAIRS, MORE * self.axes.count)
+        search, numbers = SEARCHED * draws, len(data.values) * draws * max(self.sizes(data))
+        called = SEARCHED * CALLS * rates().called * -(-numbers // BLOCK)
         times = 1 + STEPS * (9 * axes + 1) / 6  # slopes at 2p points take three passes each, a step p and 2p others
         each = (training.each or 0.0) * times
         return [replace(training, seconds=training.seconds * times, each=each, memory=training.memory * (1 + 3 * axes)),
                 replace(coordinates, how=f"the largest bound of each row, {search} passes of the decoder about",
-                        seconds=coordinates.seconds * (1 + search / 2))]
+                        seconds=coordinates.seconds * (1 + search / 2) + called)]
 
     def solve_closed_form(self, data: Features, compute: Compute) -> Model:
         """Return the closed form: m(x) = M⁻¹ Wᵀ(x - μ), s² = σ² / M, M = WᵀW + σ² diagonal; g(z) = μ + W z."""
