@@ -56,6 +56,7 @@ NAMES = {  # the module below this package and the class of each, and other name
     "gplvm": ("processes.gplvm:GPLVM", ("gp-lvm",)),
     "mvgplvm": ("processes.mvgplvm:MVGPLVM", ("mrd", "manifold-relevance-determination", "multi-view-gplvm")),
     "gpdm": ("processes.gpdm:GPDM", ("gp-dm",)),
+    "gpssm": ("processes.gpssm:GPSSM", ("gp-ssm", "gaussian-process-state-space")),
 }
 FAMILIES = tuple(dict.fromkeys(place.partition(".")[0] for place, _ in NAMES.values()))
 ALIASES = {alias: name for name, (_, others) in NAMES.items() for alias in others}

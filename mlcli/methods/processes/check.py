@@ -29,7 +29,7 @@ from mlcli.core.minimize import STEADY, Minimize
 from mlcli.core.model import Model
 from mlcli.core.similarities.projector import require_projector
 from mlcli.methods.processes.dynamics import Motion, SequenceProblem
-from mlcli.methods.processes.fitting import FittedParameters, Problem
+from mlcli.methods.processes.fitting import FittedParameters, Objective, Problem
 from mlcli.methods.processes.latents import HiddenUnits
 from mlcli.methods.processes.likelihoods import Exact, Observations
 from mlcli.methods.processes.process import CovarianceFunction, GaussianProcess
@@ -196,7 +196,7 @@ def parameter_energy(figures: Figures, variance: float, axes: int) -> float:
 class EndOfIteration:
     """An objective of a fit: as the fit has it, computed again, and what is stated of it."""
 
-    problem: Problem
+    problem: Objective
     state: FittedParameters
     again: Callable[[FittedParameters], tuple[float, float]]  # with its rounding
     stated: float | None  # at the end of the iterations
@@ -359,10 +359,10 @@ def forecast_error(process: GaussianProcess, places: Array, stated: Array) -> fl
     return float(np.max(np.abs(process.mean + values @ process.weights - stated) / np.where(sizes > 0, sizes, 1.0)))
 
 
-def stated_objective(data: Features, model: Model, problem: Problem) -> float | None:
+def stated_objective(data: Features, model: Model, problem: Objective) -> float | None:
     """Return the last objective of the iterations, in the units of the computation; None where it is not at hand."""
-    trace, cells = model.trace, problem.evidence.data.cells
-    return None if trace is None or not len(trace) else -float(trace[-1]) - data.unit.logarithm(cells)
+    trace = model.trace
+    return None if trace is None or not len(trace) else -float(trace[-1]) - data.unit.logarithm(problem.cells)
 
 
 def latent_end(data: Features, model: Model, problem: Problem, posterior: GaussianProcess, latent: Array,

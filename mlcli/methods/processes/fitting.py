@@ -40,7 +40,53 @@ class FittedParameters:
 
 
 @frozen
-class Problem:
+class Objective:
+    """An objective of latent points, inducing points and parameters, which a fit minimizes."""
+
+    def __call__(self, state: FittedParameters) -> tuple[float, FittedParameters]:
+        """Return the objective and its derivatives."""
+        raise NotImplementedError
+
+    @property
+    def cells(self) -> int:
+        """The number of values that the likelihood covers."""
+        raise NotImplementedError
+
+    def constrain(self, logs: Array, like: Array | float) -> Array:
+        """Return log parameters (q) that keep what is fixed as in `like` (q, or one number)."""
+        raise NotImplementedError
+
+    def fit(self, points: Array, minimize: Minimize) -> tuple[FittedParameters, Iterated[Point]]:
+        """Return the minimum reached from latent points (n x p), and the iterations; raises NumericalError."""
+        raise NotImplementedError
+
+    def result(self, state: FittedParameters, iterated: Iterated[Point]) -> "FittedProcess":
+        """Return the fitted process with canonical axes."""
+        raise NotImplementedError
+
+    def at(self, start: FittedParameters, values: Array) -> FittedParameters:
+        """Return the state for a vector of all parameters, in the shapes of `start`."""
+        latent, places, logs = np.split(values, np.cumsum([start.latent.size, start.places.size]))
+        return FittedParameters(latent, places.reshape(start.places.shape), self.constrain(logs, start.logs))
+
+    def vector(self, state: FittedParameters) -> Array:
+        """Return the parameters of a state, or derivatives by them, as one vector."""
+        return np.concatenate([state.latent, state.places.ravel(), state.logs])
+
+    def minimize_from(self, start: FittedParameters, minimize: Minimize) -> tuple[FittedParameters, Iterated[Point]]:
+        """Return the minimum reached from a state, and the iterations."""
+
+        def function(values: Array) -> tuple[float, Array]:
+            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # a step may go too far
+                value, slope = self(self.at(start, values))
+            return value, self.vector(slope)
+
+        ended = minimize(function, self.vector(start), numbers=self.cells)
+        return self.at(start, ended.state.values), ended
+
+
+@frozen
+class Problem(Objective):
     """The objective -log p(Y | X) - log p(X) - log p(parameters), up to constants of the priors.
 
     One scale is fixed, because coordinates and length scales can shrink together at no cost: a parameter, or the
@@ -69,15 +115,6 @@ class Problem:
         """Return log parameters (q) with the mean of `like` (q, or one number) over those with a fixed product."""
         return logs + self.fixed * np.mean(like - logs, where=self.fixed) if self.fixed.any() else logs
 
-    def at(self, start: FittedParameters, values: Array) -> FittedParameters:
-        """Return the state for a vector of all parameters, in the shapes of `start`."""
-        latent, places, logs = np.split(values, np.cumsum([start.latent.size, start.places.size]))
-        return FittedParameters(latent, places.reshape(start.places.shape), self.constrain(logs, start.logs))
-
-    def vector(self, state: FittedParameters) -> Array:
-        """Return the parameters of a state, or derivatives by them, as one vector."""
-        return np.concatenate([state.latent, state.places.ravel(), state.logs])
-
     def fit(self, points: Array, minimize: Minimize) -> tuple[FittedParameters, Iterated[Point]]:
         """Return the minimum reached from latent points (n x p), and the iterations; raises NumericalError."""
         state, ended = self.minimize_from(self.start(points), minimize)
@@ -103,17 +140,6 @@ class Problem:
     def final(self) -> "Problem":
         """The problem that is minimized last: with all parameters free, if it is freed."""
         return replace(self, fixed=np.zeros_like(self.fixed)) if self.freed else self
-
-    def minimize_from(self, start: FittedParameters, minimize: Minimize) -> tuple[FittedParameters, Iterated[Point]]:
-        """Return the minimum reached from a state, and the iterations."""
-
-        def function(values: Array) -> tuple[float, Array]:
-            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # a step may go too far
-                value, slope = self(self.at(start, values))
-            return value, self.vector(slope)
-
-        ended = minimize(function, self.vector(start), numbers=self.cells)
-        return self.at(start, ended.state.values), ended
 
     def result(self, state: FittedParameters, iterated: Iterated[Point]) -> "FittedProcess":
         """Return the fitted process with canonical axes."""
@@ -158,7 +184,7 @@ class FittedProcess:
         return np.asarray(np.exp(self.points[:, size:])[:, :, None] * np.eye(size))
 
 
-def best(problem: Problem, starts: Sequence[Array], minimize: Minimize) -> FittedProcess:
+def best(problem: Objective, starts: Sequence[Array], minimize: Minimize) -> FittedProcess:
     """Return the fit with the lowest minimum, of those reached from several starts (n x p each)."""
     import scipy.linalg  # noqa: F401  load it before its threads are limited
 

@@ -51,10 +51,16 @@ from mlcli.methods.processes.state_space_check import ascent_check
 from mlcli.methods.trials import variant
 
 
-def forecast(posterior: GaussianProcess, motion: Motion, latent: Array, count: int) -> Forecast:
-    """Return the `count` rows that follow those at the latent points (n x p)."""
+def forecast(posterior: GaussianProcess, motion: Motion, latent: Array, count: int, known: Array | None = None,
+             ) -> Forecast:
+    """Return the `count` rows that follow those at the latent points (n x p).
+
+    `known` is the covariance (o p x o p) of the last points, one after another, whose number o is the order; the
+    default is zero.
+    """
     steps, (axes, order) = motion.posterior, (latent.shape[1], motion.order)
-    past, spread = latent[len(latent) - order :].ravel(), np.zeros((order * axes, order * axes))
+    past = latent[len(latent) - order :].ravel()
+    spread = np.zeros((order * axes, order * axes)) if known is None else known
     points, variances = np.empty((count, axes)), np.empty((count, len(posterior.mean)))
     for row in range(count):
         shift = np.vstack([np.eye(order * axes)[axes:], slopes(steps, past)])

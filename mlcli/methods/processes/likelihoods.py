@@ -193,12 +193,31 @@ class Statistics:
 
 
 @frozen
+class Explained:
+    """What a bound needs of d columns of n rows Y: Ψ₁ᵀ Y, and tr Y Yᵀ; or their expectations."""
+
+    products: Array  # m x at most n
+    energy: float
+    count: int  # n
+    columns: int  # d
+
+    @classmethod
+    def of(cls, data: Observations, crossed: Array) -> "Explained":
+        """Return what is needed of the varying columns, given Ψ₁ (n x m)."""
+        return cls(crossed.T @ data.factor, float(np.sum(data.factor**2)), len(data.factor), data.columns)
+
+
+@frozen
 class InducingBound:
-    """The bound and its derivatives by the statistics, by the inducing points' covariance (m x m) and by the noise."""
+    """The bound and its derivatives by the statistics, by the inducing points' covariance (m x m) and by the noise.
+
+    The derivative by Ψ₁ᵀ Y is β² (K + β Ψ₂)⁻¹ Ψ₁ᵀ Y, of which `weights` has all but the factor `by_products`.
+    """
 
     value: float
     total: float
-    crossed: Array
+    weights: Array  # m x at most n
+    by_products: float  # β²
     squared: Array
     inducing: Array
     noise: float
@@ -252,18 +271,17 @@ def squared(factor: Array) -> Array:
     return factor @ factor.T
 
 
-def bound(data: Observations, covariance: CovarianceFunction, matrix: Array, known: Statistics) -> InducingBound | None:
-    """Return the bound for the varying columns; `matrix`, the inducing points' covariance (m x m), is overwritten.
+def bound(seen: Explained, covariance: CovarianceFunction, matrix: Array, known: Statistics) -> InducingBound | None:
+    """Return the bound for some columns; `matrix`, the inducing points' covariance (m x m), is overwritten.
 
     None where it is singular, to rounding.
     """
-    beta, count, columns = 1 / covariance.whole_noise, len(data.factor), data.columns
+    beta, count, columns, energy = 1 / covariance.whole_noise, seen.count, seen.columns, seen.energy
     solved = InducingFactors.of(covariance, matrix, known)
     if solved is None:
         return None
-    products = known.crossed.T @ data.factor
-    weights = solved.solve(products)
-    energy, explained = float(np.sum(data.factor**2)), beta * float(np.sum(products * weights))
+    weights = solved.solve(seen.products)
+    explained = beta * float(np.sum(seen.products * weights))
     share = float(np.trace(solved.white)) / beta
     if beta * (share - known.total) > ROUNDING * count or explained > energy * (1 + ROUNDING):  # impossible
         return None
@@ -275,22 +293,23 @@ def bound(data: Observations, covariance: CovarianceFunction, matrix: Array, kno
     inducing = -0.5 * (columns * (solved.into.T @ (gap @ solved.white) @ solved.into) + outer)
     inducing = (inducing + inducing.T) / 2
     inducing[np.diag_indices_from(inducing)] += NUGGET * np.trace(inducing) / len(inducing)
-    return InducingBound(value=value, total=-0.5 * columns * beta, crossed=beta**2 * (data.factor @ weights.T),
+    return InducingBound(value=value, total=-0.5 * columns * beta, weights=weights, by_products=beta**2,
                          squared=0.5 * beta * (columns * solved.reduction - outer), inducing=inducing,
                          noise=-(beta**2) * by_beta)
 
 
-def posterior_of(data: Observations, covariance: CovarianceFunction, places: Array,
+def posterior_of(products: Array, mean: Array, covariance: CovarianceFunction, places: Array,
                  known: Statistics) -> GaussianProcess:
     """Return the posterior with means β k(x, Z) (K + β Ψ₂)⁻¹ Ψ₁ᵀ Y and variance reduction K⁻¹ - (K + β Ψ₂)⁻¹.
 
-    `places` is the (m, p) array Z. Raises NumericalError where K is singular.
+    `products` is the (m, d) array Ψ₁ᵀ Y, `mean` that of the columns (d), and `places` the (m, p) array Z. Raises
+    NumericalError where K is singular.
     """
     solved = InducingFactors.of(covariance, covariance(places, places), known)
     if solved is None:
         raise singular()
-    weights = solved.solve(known.crossed.T @ data.values) / covariance.whole_noise
-    return GaussianProcess(covariance, places=places, weights=weights, known=solved.reduction, mean=data.mean)
+    weights = solved.solve(products) / covariance.whole_noise
+    return GaussianProcess(covariance, places=places, weights=weights, known=solved.reduction, mean=mean)
 
 
 def jitter_of(covariance: CovarianceFunction, places: Array) -> float:
@@ -336,10 +355,10 @@ class SparseLikelihood:
         """Return the bound with its gradient, for (n, p) points and (m, p) inducing points."""
         crossed, inducing = covariance.parts(points, places), covariance.parts(places, places)
         known = self.statistics(covariance, points, np.sum(crossed, axis=0))
-        found = bound(self.data, covariance, np.sum(inducing, axis=0), known)
+        found = bound(Explained.of(self.data, known.crossed), covariance, np.sum(inducing, axis=0), known)
         if found is None:
             return Slope.undefined(covariance, points, places)
-        weights = found.crossed + 2 * known.crossed @ found.squared
+        weights = found.by_products * (self.data.factor @ found.weights.T) + 2 * known.crossed @ found.squared
         logs, left = covariance.pull_back(weights, crossed, left=points, right=places)
         right = covariance.pull_back(weights.T, [part.T for part in crossed], left=places, right=points)[1]
         own_logs, own = covariance.pull_back(found.inducing, inducing, left=places, right=places)
@@ -354,7 +373,7 @@ class SparseLikelihood:
     def posterior(self, covariance: CovarianceFunction, points: Array, places: Array) -> GaussianProcess:
         """Return the posterior by (m, p) inducing points, for (n, p) points; raises NumericalError."""
         known = self.statistics(covariance, points, covariance(points, places))
-        return posterior_of(self.data, covariance, places, known)
+        return posterior_of(known.crossed.T @ self.data.values, self.data.mean, covariance, places, known)
 
     def jitter(self, covariance: CovarianceFunction, points: Array, places: Array) -> float:
         """Return the jitter of the (m, p) inducing points' covariance; raises NumericalError."""
@@ -417,10 +436,10 @@ class Clouds:
         """Return the bound with its gradient, for (n, 2p) clouds and (m, p) inducing points."""
         kernel, cloud = kernel_of(covariance), Cloud.of(points)
         known, inducing = self.statistics(covariance, points, places), kernel(places, places)
-        found = bound(self.data, covariance, inducing.copy(), known)
+        found = bound(Explained.of(self.data, known.crossed), covariance, inducing.copy(), known)
         if found is None:
             return Slope.undefined(covariance, points, places)
-        pulls = expected_gradient(kernel, cloud, places, found.crossed)
+        pulls = expected_gradient(kernel, cloud, places, found.by_products * (self.data.factor @ found.weights.T))
         pulls += expected_products_gradient(kernel, cloud, places, found.squared)
         own_logs, own = covariance.pull_back(found.inducing, [inducing], left=places, right=places)
         logs = np.append(pulls.logs + own_logs, covariance.noise * found.noise)
@@ -442,7 +461,8 @@ class Clouds:
 
     def posterior(self, covariance: CovarianceFunction, points: Array, places: Array) -> GaussianProcess:
         """Return the posterior by (m, p) inducing points, for (n, 2p) clouds; raises NumericalError."""
-        return posterior_of(self.data, covariance, places, self.statistics(covariance, points, places))
+        known = self.statistics(covariance, points, places)
+        return posterior_of(known.crossed.T @ self.data.values, self.data.mean, covariance, places, known)
 
     def jitter(self, covariance: CovarianceFunction, points: Array, places: Array) -> float:
         """Return the jitter of the (m, p) inducing points' covariance; raises NumericalError."""
