@@ -150,6 +150,7 @@ CASES = {
     "gplvm bayesian": Case("gplvm", "factors", ((100, 10), (300, 10), (600, 12), (1_200, 12)),
                            set_("inference.name=bayesian", "inference.inducing=20", "minimize.limit=200")),
     "gpdm": Case("gpdm", "sequence", ((50, 4), (100, 6), (200, 6), (300, 6)), set_("minimize.limit=200")),
+    "gpssm": Case("gpssm", "sequence", ((50, 4), (200, 6), (500, 10), (1_000, 10)), set_("minimize.limit=200")),
     "autoencoder": Case("autoencoder", "factors", ((300, 10), (2_000, 50), (10_000, 100), (20_000, 200)),
                         set_("layers=[16]", "learning.epochs=20")),
     "vae": Case("vae", "factors", ((300, 10), (2_000, 50), (10_000, 100), (20_000, 200)),

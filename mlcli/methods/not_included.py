@@ -45,7 +45,7 @@ LACKING = (
                 "exact, also of tables that memory does not hold (docs/beyond-memory.md)"),
     NotIncluded(("plda", "qda", "nca", "lmnn"), "lda", "it separates labeled classes, too, by directions"),
     NotIncluded(("hmm", "ssa", "singular-spectrum-analysis", "dmd", "tica"), "sfa",
-                "it takes rows in time order; lgssm and gpdm have models of their dynamics"),
+                "it takes rows in time order; lgssm, gpdm and gpssm have models of their dynamics"),
 )
 BY_NAME: Mapping[str, NotIncluded] = MappingProxyType({name: lacking for lacking in LACKING for name in lacking.names})
 

@@ -493,3 +493,13 @@ class GPDM(Estimator):
                  missing: Literal['error', 'drop', 'mean', 'model'] = 'error', seed: int = 0,
                  threads: Literal['auto'] | int = 'auto', portable: bool = False,
                  memory_limit: int | str = 'auto') -> None: ...
+
+class GPSSM(Estimator):
+    def __init__(self, *, kernel: Sequence[Literal['rbf', 'rbf-ard', 'linear', 'bias']] = ('rbf', 'bias'),
+                 transition: Sequence[Literal['rbf', 'linear', 'bias']] = ('rbf', 'linear'), inducing: int = 20,
+                 start: str | Mapping[str, Any] = 'pca', start_neighbors: int | None = None,
+                 start_restarts: int | None = None, minimize_limit: int = 5000, minimize_tolerance: float = 1e-05,
+                 components: Literal['auto'] | int | None = None, forecast: int = 0,
+                 missing: Literal['error', 'drop', 'mean', 'model'] = 'error', seed: int = 0,
+                 threads: Literal['auto'] | int = 'auto', portable: bool = False,
+                 memory_limit: int | str = 'auto') -> None: ...

@@ -46,6 +46,8 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "gplvm smooth": ("gplvm", {"minimize": {"limit": 40}, "constraint": {"name": "kernel"}}),
     "gpdm": ("gpdm", {"minimize": {"limit": 10}, "forecast": 3}),
     "gpdm second order": ("gpdm", {"minimize": {"limit": 10}, "dynamics": {"order": 2}}),
+    "gpssm": ("gpssm", {"minimize": {"limit": 10}, "inducing": 6, "forecast": 3}),
+    "gpssm linear": ("gpssm", {"minimize": {"limit": 40}, "kernel": ["linear"], "transition": ["linear"]}),
     "autoencoder": ("autoencoder", {}),
     "autoencoder deep": ("autoencoder", QUICK), "vae": ("vae", {}), "vae deep": ("vae", QUICK), "vib": ("vib", {}),
     "vib deep": ("vib", QUICK),
@@ -295,6 +297,12 @@ def dragged(model: Model) -> Model:
     return replace(model, projector=replace(projector, similarity=similarity, decoder=ProcessMeans(posterior)))
 
 
+def wider(model: Model) -> Model:
+    """A state that is less certain than the sequence says, by a millionth."""
+    assert model.spreads is not None
+    return replace(model, spreads=model.spreads * (1 + 1e-6 * (np.arange(len(model.spreads)) == 7))[:, None, None])
+
+
 def noisier_steps(model: Model) -> Model:
     """A process whose steps are noisier, in the model and in what is stated of it."""
     name = "dynamics_noise_variance"
@@ -492,6 +500,13 @@ FAULTS = [
     ("gpdm", moved("known", lambda held: held * (1 + 1e-5)), "steps"), ("gpdm", noisier_steps, "steps"),
     ("gpdm", claimed("dynamics_log_density"), "density"), ("gpdm", farther, "forecast"),
     ("gpdm", claimed("dynamics_noise_variance"), "parameters of steps"),
+    *((case, fault, check) for case in ("gpssm", "gpssm linear") for fault, check in (
+        (fallen, "likelihood"), (misranked, "relevances"), (unstated, "log_likelihood"), (shaken, "states"),
+        (claimed("log_likelihood"), "log_likelihood"), (wider, "states"), (lighter, "decoder"),
+        (moved("weights", lambda held: held * (1 + 1e-5)), "functions"),
+        (moved("known", lambda held: held * (1 + 1e-5)), "functions"),
+        (claimed("transition_noise_variance"), "parameters of steps"))),
+    ("gpssm", farther, "forecast"),
 ]
 
 

@@ -21,7 +21,8 @@ from tests.laws.contract.test_stages import configured
 
 SHORT: dict[str, dict[str, Any]] = {  # options that make long iterations short
     "tsne": {"descent": {"early_steps": 5, "steps": 15}}, "umap": {"epochs": 15}, "nmds": {"starts": 1},
-    "lgssm": {"iterate": {"limit": 5}}, **{name: {"minimize": {"limit": 5}} for name in ("gplvm", "mvgplvm", "gpdm")}}
+    "lgssm": {"iterate": {"limit": 5}},
+    **{name: {"minimize": {"limit": 5}} for name in ("gplvm", "mvgplvm", "gpdm", "gpssm")}}
 FILE = np.random.default_rng(0).standard_normal((2 * ROWS, 4))
 
 

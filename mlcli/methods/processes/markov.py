@@ -2,12 +2,12 @@
 
 x₁ ~ N(m₁, S₁ S₁ᵀ), and xₜ₊₁ = mₜ₊₁ + Bₜ (xₜ - mₜ) + N(0, Sₜ₊₁ Sₜ₊₁ᵀ): the precision of all states is block tridiagonal.
 
-The distribution q that maximizes L(m, P, C) + H(q), for an objective L of the states' means and covariances
+The distribution q that maximizes L(m, P, C) + H(q), for an objective L of the states' means m and covariances
 P = cov(xₜ) and C = cov(xₜ₊₁, xₜ) and with H the entropy, has the precision with the blocks -2 ∂L/∂P and -∂L/∂C, and
 ∂L/∂m = 0. A step of length ρ goes to (1 - ρ) times the precision so far and ρ times that one, and moves the means by ρ
-times its inverse and ∂L/∂m. Where L is the expected log-density of a linear system, the first step ends at the posterior
-of Kalman's smoother. Source: Khan and Lin, "Conjugate-computation variational inference", 2017; Salimbeni, Eleftheriadis
-and Hensman, "Natural gradients in practice", 2018.
+times its inverse and ∂L/∂m. Where L is the expected log-density of a linear system, the first step ends at the
+posterior of Kalman's smoother. Source: Khan and Lin, "Conjugate-computation variational inference", 2017; Salimbeni,
+Eleftheriadis and Hensman, "Natural gradients in practice", 2018.
 """
 
 from collections.abc import Callable

@@ -2,8 +2,8 @@
 
     x₁ ~ N(0, 1),   xₜ₊₁ = f(xₜ) + N(0, s²),   yₜ = mean + g(xₜ) + N(0, r²),
 
-with q(x) a normal sequence with the Markov property and inducing points of f and of g. Given q(x), the best values there
-have a closed form. With the bound of a process of d columns (`likelihoods`), the evidence is at least
+with q(x) a normal sequence with the Markov property, and inducing points of f and of g. Given q(x), the best values at
+these have a closed form. With the bound of a process of d columns (`likelihoods`), the evidence is at least
 
     bound of g for the rows + bound of f for the steps + E log N(x₁; 0, 1) + H(q),
 
@@ -260,21 +260,26 @@ class StateSpaceProblem(Objective):
         """Return the fitted processes with canonical axes."""
         sequence, parts = self.parameters.sequence(state.latent), self.parts(state)
         turn = parts[0].covariance.turn(sequence.means)
-        sequence, (rows, steps) = sequence.rotate(turn), (parts[0].rotate(turn), parts[1].rotate(turn))
-        states = sequence.states
+        sequence, parts = sequence.rotate(turn), (parts[0].rotate(turn), parts[1].rotate(turn))
+        value, posterior, motion = self.posteriors(sequence, parts)
+        computed("process", (posterior.covariance, sequence.means))
+        return FittedSequence(latent=self.parameters.vector(sequence), points=sequence.means, posteriors=(posterior,),
+                              value=value, iterated=iterated, sequence=sequence, motion=motion,
+                              jitter=max(jitter_of(part.covariance, part.places) for part in parts))
+
+    def posteriors(self, sequence: Markov, parts: tuple[ProcessPart, ProcessPart],
+                   ) -> tuple[float, GaussianProcess, Motion]:
+        """Return the bound of a sequence, with the best posteriors of rows and steps; raises NumericalError."""
+        (rows, steps), states = parts, sequence.states
         seen = kernel_moments(rows.covariance, states, rows.places)
         moved = StepMoments.of(steps.covariance, states, steps.places)
-        found = self.evidence((rows, steps), states)
-        computed("process", (rows.covariance, sequence.means))
         posterior = posterior_of(seen.crossed.T @ self.data.values, self.data.mean, rows.covariance, rows.places,
                                  rows.statistics(seen))
         motion = posterior_of(moved.products, np.zeros(self.axes), steps.covariance, steps.places,
                               steps.statistics(moved.kernel))
-        return FittedSequence(latent=self.parameters.vector(sequence), points=sequence.means, posteriors=(posterior,),
-                              value=-np.inf if found is None else found[0] + sequence.entropy, iterated=iterated,
-                              jitter=max(jitter_of(part.covariance, part.places) for part in (rows, steps)),
-                              sequence=sequence, motion=Motion(motion.covariance, before=motion.places[:, None],
-                                                               weights=motion.weights, known=motion.known))
+        found = self.evidence(parts, states)
+        return (-np.inf if found is None else found[0] + sequence.entropy, posterior,
+                Motion(motion.covariance, before=motion.places[:, None], weights=motion.weights, known=motion.known))
 
 
 @frozen

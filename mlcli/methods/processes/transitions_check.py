@@ -151,13 +151,15 @@ class BoundAgain:
         spread = float(np.linalg.slogdet(noises)[1].sum()) + sequence.means.size * (1 + log(2 * pi))
         rounding = sum(noise for _, noise in found) + EPS * (sequence.means.size * float(
             np.abs(np.log(np.einsum("tpp->tp", noises))).max()) + abs(start))
+        rounding += self.varying.wrong * float(np.abs(self.varying.values).sum()) / figures[0]["noise_variance"]
         return sum(value for value, _ in found) - 0.5 * start + 0.5 * spread, rounding
 
 
 def bound_checks(data: Features, model: Model, problem: StateSpaceProblem, tolerance: float, full: bool,
                  ) -> Iterator[Check]:
     """Check states, functions and bound of a model, and the end of its iteration."""
-    similarity: Any = model.required_projector.similarity
+    projector: Any = model.required_projector
+    similarity, decoder = projector.similarity, projector.decoder.posterior
     posterior, motion, sequence = similarity.posterior, similarity.motion, similarity.sequence
     if not len(posterior.places):
         yield skipped("states", "rows are all equal")
@@ -169,6 +171,10 @@ def bound_checks(data: Features, model: Model, problem: StateSpaceProblem, toler
         yield count("states", 1, "sequences that are not the embedding's, or processes of another size")
         return
     spreads, steps = covariances_of(sequence), motion.posterior
+    wrong = sum(not np.array_equal(getattr(decoder, part), getattr(posterior, part))
+                for part in ("places", "weights", "known", "mean"))
+    yield count("decoder", wrong + int(decoder.covariance != posterior.covariance),
+                "parts of the decoder that are not those of the process of rows")
     if model.spreads is None:
         yield skipped("states", "the covariances of the states are not at hand")
     else:
@@ -178,8 +184,8 @@ def bound_checks(data: Features, model: Model, problem: StateSpaceProblem, toler
     again = BoundAgain(Varying.of(data.values).compact)
     wrong = sum(model.fit.get(f"transition_{name}") != value for name, value in figures[1].items())
     yield count("parameters of steps", wrong, "parameters in the model that are not those stated")
-    known = BoundAgain(Varying(data.values - data.values.mean(axis=0), again.varying.columns, again.varying.wrong)).sums(
-        sequence, figures, places)
+    centered = Varying(data.values - data.values.mean(axis=0), again.varying.columns, again.varying.wrong)
+    known = BoundAgain(centered).sums(sequence, figures, places)
     yield ratio("functions", max(function_error(*each) for each in zip((posterior, steps), known, strict=True)),
                 100 * EPS * max(len(posterior.places), len(steps.places)),
                 "(K + β Ψ₂) W = β Ψ₁ᵀ Y, and K A (K + β Ψ₂) = β Ψ₂")

@@ -17,11 +17,14 @@ from mlcli.core.similarities.projector import Affine, require_projector
 from mlcli.methods import METHODS, Model
 from mlcli.methods.networks.network import DenseLayer, Network
 from mlcli.methods.processes.check import figures_of
+from mlcli.methods.processes.dynamics import Motion
 from mlcli.methods.processes.kalman import Sequence, StateSpace, smooth
 from mlcli.methods.processes.latents import Perceptron
 from mlcli.methods.processes.likelihoods import Exact, Observations
+from mlcli.methods.processes.markov import Markov
 from mlcli.methods.processes.new_points import LatentPoints, LatentSequence, ProcessMeans
-from mlcli.methods.processes.process import CovarianceFunction
+from mlcli.methods.processes.process import CovarianceFunction, GaussianProcess
+from mlcli.methods.processes.transitions import ProcessPart, SmoothedSequence
 from tests.laws.accuracy.families import FAMILIES
 from tests.support import checks_of, features
 
@@ -37,7 +40,10 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "gplvm bayesian": ("gplvm", {"inference": {"name": "bayesian", "inducing": 6}, "minimize": QUICK}),
     "gplvm smooth": ("gplvm", {"constraint": {"name": "kernel"}, "minimize": QUICK}),
     "gplvm network": ("gplvm", {"constraint": {"name": "mlp", "hidden": 5}, "minimize": QUICK}),
-    "gpdm": ("gpdm", {"minimize": {"tolerance": 1e-3}}), "lgssm": ("lgssm", {}), "ica": ("ica", {}),
+    "gpdm": ("gpdm", {"minimize": {"tolerance": 1e-3}}),
+    "gpssm": ("gpssm", {"inducing": 6, "minimize": {"tolerance": 1e-3}}),
+    "gpssm linear": ("gpssm", {"kernel": ["linear"], "transition": ["linear"], "minimize": QUICK}),
+    "lgssm": ("lgssm", {}), "ica": ("ica", {}),
     "lgssm diagonal": ("lgssm", {"dynamics": {"name": "diagonal"}, "noise": "equal"}),
     "lgssm vanishing": ("lgssm", {"dynamics": {"name": "diagonal", "coefficients": [0.9, 0.7]}, "noise": "vanishing",
                                   "floor": 0.01}),
@@ -105,6 +111,36 @@ def moved_step(model: Model, data: Features) -> Model:
     return replace(found, projector=replace(other, similarity=sequence),
                    fit={**found.fit, "dynamics_log_density": density(logs, points).value, **{
                        f"dynamics_{name}": value for name, value in figures_of(sequence.motion.covariance).items()}})
+
+
+def resequenced(model: Model, data: Features, case: str, means: Array, louder: float = 1.0) -> Model:
+    """A GPSSM with other means of states and noise of steps, with functions and the bound that belong to these."""
+    projector: Any = require_projector(model.projector)
+    similarity, axes = projector.similarity, model.embedding.shape[1]
+    problem = fitted(case)[0].problem(Observations.of(data.values), axes)
+    rows, steps = similarity.posterior, similarity.motion.posterior
+
+    def of(sequence: Markov, covariance: CovarianceFunction) -> tuple[float, GaussianProcess, Motion]:
+        found: tuple[float, GaussianProcess, Motion] = problem.posteriors(
+            sequence, (ProcessPart(rows.covariance, rows.places), ProcessPart(covariance, steps.places)))
+        return found
+
+    sequence = replace(similarity.sequence, means=means)
+    value, posterior, motion = of(sequence, replace(steps.covariance, noise=louder * steps.covariance.noise))
+    gain = value - of(similarity.sequence, steps.covariance)[0]
+    return replace(model, embedding=means, objective=None, projector=replace(
+        projector, similarity=SmoothedSequence(posterior, motion, sequence), decoder=ProcessMeans(posterior)),
+                   spectrum=replace(model.ranks, solved=posterior.covariance.relevances(means)),
+                   fit={**model.fit, "log_likelihood": model.fit["log_likelihood"] + gain, **{
+                       f"transition_{name}": value for name, value in figures_of(motion.covariance).items()}})
+
+
+def moved_state(model: Model, data: Features) -> Model:
+    return resequenced(model, data, "gpssm" if "rbf_variance" in model.fit else "gpssm linear", moved(model.embedding))
+
+
+def noisier_steps(model: Model, data: Features) -> Model:
+    return resequenced(model, data, "gpssm linear", model.embedding, 2.0)
 
 
 def respaced(model: Model, data: Features, **parts: Array) -> Model:
@@ -188,7 +224,8 @@ def noisier(model: Model, data: Features) -> Model:
 
 
 LIES = [("gplvm", moved_point), ("gplvm", doubled_noise), ("gplvm linear", moved_point),
-        ("gplvm linear", doubled_noise), ("gpdm", moved_step), ("lgssm", slowed), ("ica", turned),
+        ("gplvm linear", doubled_noise), ("gpdm", moved_step), ("gpssm", moved_state),
+        ("gpssm linear", moved_state), ("gpssm linear", noisier_steps), ("lgssm", slowed), ("ica", turned),
         ("lgssm diagonal", hastened), ("lgssm diagonal", louder), ("lgssm vanishing", stretched),
         ("ica deflation", turned), ("autoencoder", bent), ("vae", noisier)]
 
@@ -208,7 +245,7 @@ def test_a_consistent_lie_is_seen_by_its_slope_alone(case: str, lie: Callable[[M
     assert failed == ({"stationarity", "likelihood"} if case == "vae" else {"stationarity"})
 
 
-@pytest.mark.parametrize("case", ["gplvm", "gplvm sparse", "gplvm bayesian", "gpdm"])
+@pytest.mark.parametrize("case", ["gplvm", "gplvm sparse", "gplvm bayesian", "gpdm", "gpssm"])
 def test_an_objective_that_is_stated_wrongly_fails(case: str) -> None:
     def better(model: Model, data: Features) -> Model:
         assert model.objective is not None
@@ -249,6 +286,7 @@ def test_hidden_weights_that_stay_as_they_began_are_seen(monkeypatch: pytest.Mon
 
 def test_without_convergence_the_certificate_says_that_none_is_claimed() -> None:
     for method, options in (("gplvm", {"minimize": {"limit": 3}}), ("gpdm", {"minimize": {"limit": 3}}),
+                            ("gpssm", {"minimize": {"limit": 3}, "inducing": 4}),
                             ("lgssm", {"iterate": {"limit": 3}}), ("ica", {"iterate": {"limit": 2}})):
         data = features(WALK)
         resolved: Any = METHODS[method](**options).resolve(data)

@@ -41,7 +41,8 @@ OFTEN = {"pca": (), "isomap": (), **dict.fromkeys(("mds", "lle", "fa", "autoenco
 OWN = {"cca": ("--view", "view.csv"), "ibfa": ("--view", "view.csv"), "mvgplvm": (
            "--view", "view.csv", "--set", "method.minimize.limit=9"),
        "rda": ("--view", "view.csv"), "dbrda": ("--view", "view.csv"), "fa": ("-p", "1"),
-       "gpdm": ("--set", "method.minimize.limit=9"), "lgssm": ("--set", "method.iterate.limit=9"),
+       "gpdm": ("--set", "method.minimize.limit=9"), "gpssm": ("--set", "method.minimize.limit=9"),
+       "lgssm": ("--set", "method.iterate.limit=9"),
        "gib": ("--view", "view.csv"), "vib": ("--view", "view.csv"), "bilinear": ("--label-column", "content"),
        "isomap": ("--set", "method.paths.store=memory"), "sde": ("-k", "9", "--set", "method.constraints=at_most")}
 TABLES = {**dict.fromkeys(("bilinear", "ca", "nmf", "ib"), "amounts.csv"), "mca": "answers.csv"}

@@ -36,6 +36,7 @@ MORE = {"pca": {"loadings.csv"}, "ppca": {"loadings.csv"}, "fa": {"loadings.csv"
         "bilinear": {"loadings.csv"}, "bilinear-symmetric": {"factors.csv", "trace.csv"}, "sfa": {"loadings.csv"},
         "ica": {"loadings.csv", "trace.csv"}, "lgssm": {"loadings.csv", "trace.csv", "posterior.csv"},
         "gplvm": {"trace.csv"}, "mvgplvm": {"trace.csv", "posterior.csv"}, "gpdm": {"trace.csv", "forecast.csv"},
+        "gpssm": {"trace.csv", "forecast.csv", "posterior.csv"},
         "autoencoder": {"trace.csv"}, "lpp": {"loadings.csv"}, "npe": {"loadings.csv"}, "lltsa": {"loadings.csv"},
         "nmf": {"loadings.csv", "trace.csv"}, "random": {"loadings.csv"}, "smacof": {"trace.csv", *STRESS},
         "sammon": {"trace.csv", *STRESS}, "nmds": {"trace.csv", *STRESS},
@@ -44,9 +45,9 @@ MORE = {"pca": {"loadings.csv"}, "ppca": {"loadings.csv"}, "fa": {"loadings.csv"
         "vae": {"trace.csv", "posterior.csv"},
         "vib": {"trace.csv", "posterior.csv", "information.csv"}}
 # whose decoder leads back to three columns or more, so that the report draws it
-DRAWN = {"autoencoder", "fa-arrests", "fa-survey", "gpdm-oscillator", "gplvm-iris", "ica-mixture", "lgssm-oscillator",
-         "lgssm-slow", "nmf-arrests", "pca-iris", "pca-missing", "pca-scaled", "ppca-iris", "ppca-missing",
-         "sfa-mixture", "vae"}
+DRAWN = {"autoencoder", "fa-arrests", "fa-survey", "gpdm-oscillator", "gplvm-iris", "gpssm-oscillator", "ica-mixture",
+         "lgssm-oscillator", "lgssm-slow", "nmf-arrests", "pca-iris", "pca-missing", "pca-scaled", "ppca-iris",
+         "ppca-missing", "sfa-mixture", "vae"}
 
 
 @pytest.fixture(autouse=True)

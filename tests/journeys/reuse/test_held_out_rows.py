@@ -70,7 +70,7 @@ def test_rows_with_gaps_are_dropped_and_not_held_out(mlcli: Caller) -> None:
 @pytest.mark.parametrize("arguments", [
     ("graph.npz", "--graph", "-m", "laplacian"),
     ("run", "-m", "pca"),
-    ("data.csv", "-m", "gpdm"), ("data.csv", "-m", "lgssm"), ("data.csv", "-m", "sfa"),
+    ("data.csv", "-m", "gpdm"), ("data.csv", "-m", "gpssm"), ("data.csv", "-m", "lgssm"), ("data.csv", "-m", "sfa"),
     ("data.csv", "--onto", "run"), ("data.csv", "--onto", "run", "--onto-way", "refit"),
     ("data.csv", "--set", "input.stream=always")])
 def test_it_is_refused_by_name_where_no_row_can_be_held_out(arguments: tuple[str, ...], mlcli: Caller,

@@ -35,7 +35,7 @@ SHORT: dict[str, dict[str, Any]] = {  # iterations enough to tell options apart,
     "sammon": {"iterate": {"limit": 60}}, "gplvm bayesian": {"minimize": {"limit": 40}}}
 CONTEXTS = {**CONFIGURATIONS, **NEEDING}
 TRAINED = ("autoencoder", "vae", "vib", "gplvm bayesian", "gplvm network", "gplvm smooth", "gplvm sparse",
-           "gpdm", "gpdm second order", "mvgplvm")  # for every option
+           "gpdm", "gpdm second order", "gpssm", "gpssm linear", "mvgplvm")  # for every option
 # The ways of a method share most of its options: the first one is tried every day, a chain in all ways.
 FIRST = {method: name for name, (method, _) in reversed(CONFIGURATIONS.items())}
 in_every_context = pytest.mark.parametrize(

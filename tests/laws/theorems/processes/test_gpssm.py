@@ -8,7 +8,7 @@ from scipy.stats import multivariate_normal
 
 from mlcli.base.types import Array
 from mlcli.core.similarities.projector import require_projector
-from mlcli.errors import ConfigError, DataError, GeometryError
+from mlcli.errors import ConfigError, DataError
 from mlcli.methods.processes.dynamics import Motion
 from mlcli.methods.processes.expectations import GaussianPoints, KernelMoments, kernel_gradient, kernel_moments
 from mlcli.methods.processes.fitting import FittedParameters
@@ -302,12 +302,15 @@ def test_training_rows_are_smoothed_to_their_coordinates_and_a_forecast_goes_on(
 def test_what_it_cannot_fit_is_refused_by_name(wording: Wording) -> None:
     with wording.raises(ConfigError, "TERMS"):
         fit("gpssm", ROWS, transition=["linear", "linear"])
-    with wording.raises(GeometryError, "STEPS"):
-        fit("gpssm", ROWS[:1])
     gaps = ROWS.copy()
     gaps[1, 1] = np.nan
     with wording.raises(DataError, "MISSING"):
         fit("gpssm", gaps)
+
+
+def test_two_rows_have_one_step() -> None:
+    model = fit("gpssm", ROWS[:2], forecast=2, minimize={"limit": 5})
+    assert model.embedding.shape == (2, 1) and model.project(ROWS[:1]).shape == (1, 1)
 
 
 def test_rows_that_are_all_equal_have_one_state() -> None:
