@@ -130,10 +130,10 @@ def kernel_gradient(covariance: CovarianceFunction, points: GaussianPoints, plac
         near = SmoothMoments.of(terms.rbf, points, places)
         by_affine += 2 * weights.squared @ near.raised(points)
         means += near.values @ (2 * drawn[:, :size])
-        bent = np.einsum("jp,tjq->tpq", drawn[:, :size], near.slopes)
+        bent = drawn[:, :size].T @ near.slopes
         covariances += bent + bent.transpose(0, 2, 1)
         first = near.gradient(weights.crossed + 2 * lifted @ drawn.T,
-                              weights.slopes + 2 * np.einsum("jp,tpq->tjq", drawn[:, :size], points.covariances))
+                              weights.slopes + 2 * drawn[:, :size] @ points.covariances)
         second = smooth_products_gradient(terms.rbf, points, places, weights.squared)
         means += first.points.means + second.points.means
         covariances += first.points.covariances + second.points.covariances
@@ -174,7 +174,7 @@ class SmoothMoments:
 
     def raised(self, points: GaussianPoints) -> Array:
         """Return Σ E r (x, 1)ᵀ over the points (m x (p + 1))."""
-        moved = self.values.T @ points.means + np.einsum("tjp,tpq->jq", self.slopes, points.covariances)
+        moved = self.values.T @ points.means + np.tensordot(self.slopes, points.covariances, ((0, 2), (0, 1)))
         return np.column_stack([moved, self.values.sum(axis=0)])
 
     def gradient(self, values: Array, slopes: Array) -> KernelGradient:

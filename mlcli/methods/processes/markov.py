@@ -90,13 +90,12 @@ class Markov:
 
     def pull_back(self, states: States, slope: States) -> "Markov":
         """Return the derivatives by means, moves and roots, from those by the moments, whose values are `states`."""
-        covariances, moves = slope.covariances.copy(), np.empty_like(self.moves)
-        turned = self.moves.transpose(0, 2, 1)
-        for row in range(len(moves) - 1, -1, -1):
-            drawn = covariances[row + 1] @ self.moves[row]
-            moves[row] = (2 * drawn + slope.following[row]) @ states.covariances[row]
-            bent = turned[row] @ slope.following[row]
-            covariances[row] += turned[row] @ drawn + (bent + bent.T) / 2
+        covariances, turned = slope.covariances.copy(), self.moves.transpose(0, 2, 1)
+        bent = turned @ slope.following
+        covariances[:-1] += (bent + bent.transpose(0, 2, 1)) / 2
+        for row in range(len(turned) - 1, -1, -1):
+            covariances[row] += turned[row] @ covariances[row + 1] @ self.moves[row]
+        moves = (2 * covariances[1:] @ self.moves + slope.following) @ states.covariances[:-1]
         return Markov(slope.means, moves=moves, roots=np.tril(2 * covariances @ self.roots))
 
     def solve(self, rights: Array) -> Array:

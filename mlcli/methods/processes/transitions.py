@@ -83,7 +83,7 @@ class StepMoments:
     def of(cls, covariance: CovarianceFunction, states: States, places: Array) -> "StepMoments":
         """Return the expectations for places (m x p)."""
         known, after = kernel_moments(covariance, states.take(slice(-1)), places), states.means[1:]
-        products = known.crossed.T @ after + np.einsum("tjp,tqp->jq", known.slopes, states.following)
+        products = known.crossed.T @ after + np.tensordot(known.slopes, states.following, ((0, 2), (0, 2)))
         return cls(known, products, float(np.sum(after**2) + np.einsum("tpp->", states.covariances[1:])))
 
     def gradient(self, covariance: CovarianceFunction, states: States, places: Array, by: ByMoments,
@@ -91,13 +91,13 @@ class StepMoments:
         """Return the derivatives by the states, and by places (m x p) and parameters."""
         after, pulled = states.means[1:], by.products
         weights = KernelMoments(by.total, crossed=after @ pulled.T,
-                                slopes=np.einsum("jq,tqp->tjp", pulled, states.following), squared=by.squared)
+                                slopes=pulled @ states.following, squared=by.squared)
         pulls = kernel_gradient(covariance, states.take(slice(-1)), places, weights)
         means, covariances = np.zeros_like(states.means), np.zeros_like(states.covariances)
         means[:-1], covariances[:-1] = pulls.points.means, pulls.points.covariances
         means[1:] += self.kernel.crossed @ pulled + 2 * by.energy * after
         covariances[1:] += by.energy * np.eye(states.means.shape[1])
-        return States(means, covariances, np.einsum("jq,tjp->tqp", pulled, self.kernel.slopes)), pulls
+        return States(means, covariances, pulled.T @ self.kernel.slopes), pulls
 
 
 def start_density(states: States) -> tuple[float, States]:

@@ -96,10 +96,14 @@ def problem_of(terms: Any, rows: int = 6) -> tuple[StateSpaceProblem, FittedPara
 
 @pytest.mark.parametrize("terms", TERMS)
 def test_gradients_of_the_bound_are_those_of_differences(terms: Any) -> None:
-    problem, state = problem_of(terms, 4)
-    found = problem.vector(problem(state)[1])
-    expected = differences(lambda values: problem(problem.at(state, values))[0], problem.vector(state))
-    assert np.abs(found - expected).max() <= 2e-8 * np.abs(expected).max()
+    problem, state = problem_of(terms)
+    gradient, here = problem.vector(problem(state)[1]), problem.vector(state)
+    sizes = np.array([state.latent.size, state.places.size, state.logs.size])
+    for block in range(3):  # sequence, inducing points, parameters
+        for generator in map(np.random.default_rng, range(4)):
+            direction = generator.standard_normal(len(here)) * (np.repeat(np.arange(3), sizes) == block)
+            behind, ahead = (problem(problem.at(state, here + step * direction))[0] for step in (-1e-5, 1e-5))
+            assert (ahead - behind) / 2e-5 == pytest.approx(gradient @ direction, rel=1e-6, abs=1e-6)
 
 
 @pytest.mark.parametrize("terms", TERMS[:2])
@@ -289,13 +293,12 @@ def circling(rows: int) -> Array:
 
 @pytest.mark.medium
 def test_training_rows_are_smoothed_to_their_coordinates_and_a_forecast_goes_on() -> None:
-    rows = circling(70)
-    model = fit("gpssm", rows[:60], inducing=8, axes={"components": 2}, forecast=10)
-    assert np.abs(model.project(rows[:60]) - model.embedding).max() < 0.02 * model.embedding.std()
+    rows = circling(50)
+    model = fit("gpssm", rows[:42], inducing=8, axes={"components": 2}, forecast=8, minimize={"tolerance": 1e-4})
+    assert np.abs(model.project(rows[:42]) - model.embedding).max() < 0.02 * model.embedding.std()
     assert model.forecast is not None
-    errors = np.sqrt(np.mean((model.forecast.means - rows[60:]) ** 2))
-    assert errors < 0.4 * rows.std()
-    off = np.abs(model.forecast.means - rows[60:]) / model.forecast.deviations
+    assert np.sqrt(np.mean((model.forecast.means - rows[42:]) ** 2)) < 0.4 * rows.std()
+    off = np.abs(model.forecast.means - rows[42:]) / model.forecast.deviations
     assert float(np.mean(off < 2)) > 0.8
 
 
