@@ -25,11 +25,14 @@ EXPECTED: dict[str, dict[str, str]] = {
                      *PLACED_AGAIN),
     "GPDM": {**failing("rows of the fit are smoothed in time order, new ones are a sequence of their own",
                        *PLACED_AGAIN), **failing("rows are in time order", *ORDER)},
+    "GPSSM": {**failing("rows of the fit are smoothed to the tolerance of the fit, new ones are a sequence of their own",
+                        *PLACED_AGAIN), **failing("rows are in time order", *ORDER)},
     "LGSSM": failing("rows are in time order", *ORDER),
 }
 PARAMETERS: dict[str, dict[str, Any]] = {
-    "GPLVM": {"minimize_limit": 12}, "GPDM": {"minimize_limit": 12}, "MVGPLVM": {"minimize_limit": 12, "inducing": 5},
+    "GPLVM": {"minimize_limit": 12}, "GPDM": {"minimize_limit": 12},
+    "GPSSM": {"minimize_limit": 12, "inducing": 5}, "MVGPLVM": {"minimize_limit": 12, "inducing": 5},
     "LGSSM": {"iterate_limit": 100},
     "RDA": {"components": 1}, "DBRDA": {"components": 1},  # the checks' y is one column, which constrains one axis
 }
-SLOW = {"GPDM", "GPLVM", "MVGPLVM", "LGSSM", "UMAP", "TSNE", "NMDS"}
+SLOW = {"GPDM", "GPSSM", "GPLVM", "MVGPLVM", "LGSSM", "UMAP", "TSNE", "NMDS"}

@@ -19,9 +19,9 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import row_blocks
-from mlcli.base.types import Array
+from mlcli.base.types import Array, Indices
 from mlcli.core.euclidean_distances import BLOCK
-from mlcli.methods.processes.process import Bias, CovarianceFunction, Linear, Rbf
+from mlcli.methods.processes.process import Bias, CovarianceFunction, Linear, Rbf, Term
 
 
 @frozen
@@ -123,8 +123,9 @@ def kernel_gradient(covariance: CovarianceFunction, points: GaussianPoints, plac
     by_products[:size, :size] += weights.total * terms.linear * np.eye(size)
     means = weights.crossed @ affine[:, :size] + 2 * lifted @ by_products[:, :size]
     covariances = np.broadcast_to(by_products[:size, :size], points.covariances.shape).copy()
-    found = {Linear: np.array([weights.total * terms.linear * float(np.trace(products[:size, :size]))]),
-             Bias: np.array([weights.total * terms.bias * count])}
+    found: dict[type[Term], Array] = {
+        Linear: np.array([weights.total * terms.linear * float(np.trace(products[:size, :size]))]),
+        Bias: np.array([weights.total * terms.bias * count])}
     by_places = np.zeros_like(places)
     if terms.rbf is not None:
         near = SmoothMoments.of(terms.rbf, points, places)
@@ -162,7 +163,8 @@ class SmoothMoments:
         """Return the expectations for places (m x p)."""
         squares = np.broadcast_to(rbf.lengths**2, places.shape[1])
         wide = points.covariances + np.diag(squares)
-        inverse, off = np.linalg.inv(wide), places - points.means[:, None, :]
+        inverse: Array = np.linalg.inv(wide)
+        off = places - points.means[:, None, :]
         pulls = off @ inverse
         exponents = -0.5 * (np.sum(off * pulls, axis=2) + (np.linalg.slogdet(wide)[1] - np.log(squares).sum())[:, None])
         return cls(squares, inverse=inverse, pulls=pulls, values=rbf.variance * np.exp(exponents))
@@ -194,8 +196,8 @@ class SmoothMoments:
 class PairMoments:
     """Expectations of products of two smooth functions, for all pairs of m places on and above the diagonal."""
 
-    one: Array  # the numbers of the places of each pair
-    other: Array
+    one: Indices  # the numbers of the places of each pair
+    other: Indices
     middles: Array  # with their products and a one, pairs x (1 + p + p²)
     gaps: Array  # pairs x p
     offsets: Array  # pairs
@@ -203,7 +205,7 @@ class PairMoments:
     @classmethod
     def of(cls, rbf: Rbf, places: Array) -> "PairMoments":
         """Return the pairs of places (m x p)."""
-        one, other = np.triu_indices(len(places))
+        one, other = (place.astype(np.int64) for place in np.triu_indices(len(places)))
         middles, gaps = 0.5 * (places[one] + places[other]), places[one] - places[other]
         products = (middles[:, :, None] * middles[:, None, :]).reshape(len(middles), -1)
         return cls(one, other=other, middles=np.column_stack([np.ones(len(middles)), middles, products]), gaps=gaps,
@@ -214,7 +216,8 @@ class PairMoments:
         size = self.gaps.shape[1]
         squares = np.broadcast_to(rbf.lengths**2, size) / 2
         wide = points.covariances + np.diag(squares)
-        inverse, means = np.linalg.inv(wide), points.means
+        inverse: Array = np.linalg.inv(wide)
+        means = points.means
         drawn = np.einsum("tpq,tq->tp", inverse, means)
         level = np.linalg.slogdet(wide)[1] - np.log(squares).sum() + np.sum(means * drawn, axis=1)
         factors = np.column_stack([-0.5 * level, drawn, -0.5 * inverse.reshape(len(means), -1)])

@@ -215,6 +215,7 @@ def function_error(process: GaussianProcess, known: Sums) -> float:
     outer = inner + beta * known.squared
     off = np.abs(outer @ process.weights - beta * known.products).max()
     size = (np.abs(outer) @ np.abs(process.weights)).max()
+    size += beta * float(np.sqrt(np.trace(known.squared) * known.energy))  # a bound of Σ E |k(Z, x) y|
     apart = np.abs(inner @ process.known @ outer - beta * known.squared).max()
     terms = (np.abs(inner) @ np.abs(process.known) @ np.abs(outer)).max()
     return float(max(off / (size or 1.0), apart / (terms or 1.0)))
