@@ -25,7 +25,7 @@ EXPECTED: dict[str, dict[str, str]] = {
                      *PLACED_AGAIN),
     "GPDM": {**failing("rows of the fit are smoothed in time order, new ones are a sequence of their own",
                        *PLACED_AGAIN), **failing("rows are in time order", *ORDER)},
-    "GPSSM": {**failing("rows of the fit are smoothed to the tolerance of the fit, new ones are a sequence of their own",
+    "GPSSM": {**failing("rows of the fit are smoothed in time order, new ones are a sequence of their own",
                         *PLACED_AGAIN), **failing("rows are in time order", *ORDER)},
     "LGSSM": failing("rows are in time order", *ORDER),
 }
