@@ -163,7 +163,7 @@ class SmoothMoments:
         """Return the expectations for places (m x p)."""
         squares = np.broadcast_to(rbf.lengths**2, places.shape[1])
         wide = points.covariances + np.diag(squares)
-        inverse: Array = np.linalg.inv(wide)
+        inverse = np.asarray(np.linalg.inv(wide), dtype=np.float64)
         off = places - points.means[:, None, :]
         pulls = off @ inverse
         exponents = -0.5 * (np.sum(off * pulls, axis=2) + (np.linalg.slogdet(wide)[1] - np.log(squares).sum())[:, None])
@@ -216,7 +216,7 @@ class PairMoments:
         size = self.gaps.shape[1]
         squares = np.broadcast_to(rbf.lengths**2, size) / 2
         wide = points.covariances + np.diag(squares)
-        inverse: Array = np.linalg.inv(wide)
+        inverse = np.asarray(np.linalg.inv(wide), dtype=np.float64)
         means = points.means
         drawn = np.einsum("tpq,tq->tp", inverse, means)
         level = np.linalg.slogdet(wide)[1] - np.log(squares).sum() + np.sum(means * drawn, axis=1)

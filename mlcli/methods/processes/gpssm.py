@@ -145,7 +145,7 @@ class GPSSM(GaussianProcessMethod):
         if not observed.variance:
             return self._model(Markov.apart(starts[0], 1.0), GaussianProcess.constant(observed.mean), Motion.none(1),
                                spectrum=Spectrum.of_values(np.zeros(1), 0.0, complete=True))
-        ended = best(self.problem(observed, starts[0].shape[1]), starts, self.minimize)
+        ended: Any = best(self.problem(observed, starts[0].shape[1]), starts, self.minimize)
         cells, covariance = (observed.cells,), ended.posterior.covariance
         ranks = covariance.relevances(ended.means)
         moved = {f"transition_{name}": value for name, value in figures_of(ended.motion.covariance).items()}

@@ -83,7 +83,7 @@ class Markov:
                 moves[row - 1] = -noises[row] @ below[row - 1]
                 now = diagonal[row - 1] + below[row - 1].T @ moves[row - 1]
             noises[0] = np.linalg.inv(now)
-            roots: Array = np.linalg.cholesky((noises + noises.transpose(0, 2, 1)) / 2)
+            roots = lower_roots(noises)
         except np.linalg.LinAlgError:
             return None
         return cls(means, moves=moves, roots=roots)
@@ -111,8 +111,12 @@ class Markov:
     def rotate(self, turn: Array) -> "Markov":
         """Return the sequence of states times a (p, p) rotation."""
         noises = turn.T @ (self.roots @ self.roots.transpose(0, 2, 1)) @ turn
-        roots: Array = np.linalg.cholesky((noises + noises.transpose(0, 2, 1)) / 2)
-        return Markov(self.means @ turn, moves=turn.T @ self.moves @ turn, roots=roots)
+        return Markov(self.means @ turn, moves=turn.T @ self.moves @ turn, roots=lower_roots(noises))
+
+
+def lower_roots(matrices: Array) -> Array:
+    """Return the Cholesky factors of symmetric matrices (n x p x p); raises LinAlgError if one is not positive."""
+    return np.asarray(np.linalg.cholesky((matrices + matrices.transpose(0, 2, 1)) / 2), dtype=np.float64)
 
 
 # L with its derivatives, as a function of the states' moments; the derivatives are those of symmetric matrices.

@@ -238,8 +238,7 @@ class StateSpaceProblem(Objective):
         off = state.logs - np.concatenate([self.rows.logs, self.steps.logs])
         off[[len(self.rows.logs) - 1, -1]] = 0.0
         pulled = sequence.pull_back(states, slope)
-        inverse = np.zeros_like(pulled.roots)
-        inverse[:, *np.diag_indices(self.axes)] = 1 / np.einsum("tpp->tp", sequence.roots)
+        inverse = np.eye(self.axes) / np.einsum("tpp->tp", sequence.roots)[:, None]  # of the entropy by the roots
         latent = self.parameters.pull_back(sequence, replace(pulled, roots=pulled.roots + inverse))
         return (0.5 * float(off @ off) - value - sequence.entropy,
                 FittedParameters(-latent, -places, self.constrain(off - logs, 0.0)))
@@ -257,19 +256,27 @@ class StateSpaceProblem(Objective):
                                 np.concatenate([self.rows.logs, self.steps.logs]))
 
     def result(self, state: FittedParameters, iterated: Iterated[Point]) -> "FittedSequence":
-        """Return the fitted processes with canonical axes."""
+        """Return the fitted processes with canonical axes.
+
+        The bound is that before axes are rotated, where the iterations found it: inducing points may be so near each
+        other that other rounding would make their covariance singular.
+        """
         sequence, parts = self.parameters.sequence(state.latent), self.parts(state)
-        turn = parts[0].covariance.turn(sequence.means)
+        turn, value = parts[0].covariance.turn(sequence.means), self.bound(sequence, parts)
         sequence, parts = sequence.rotate(turn), (parts[0].rotate(turn), parts[1].rotate(turn))
-        value, posterior, motion = self.posteriors(sequence, parts)
+        posterior, motion = self.posteriors(sequence, parts)
         computed("process", (posterior.covariance, sequence.means))
         return FittedSequence(latent=self.parameters.vector(sequence), points=sequence.means, posteriors=(posterior,),
                               value=value, iterated=iterated, sequence=sequence, motion=motion,
                               jitter=max(jitter_of(part.covariance, part.places) for part in parts))
 
-    def posteriors(self, sequence: Markov, parts: tuple[ProcessPart, ProcessPart],
-                   ) -> tuple[float, GaussianProcess, Motion]:
-        """Return the bound of a sequence, with the best posteriors of rows and steps; raises NumericalError."""
+    def bound(self, sequence: Markov, parts: tuple[ProcessPart, ProcessPart]) -> float:
+        """Return the bound of a sequence; minus infinity where a covariance is singular."""
+        found = self.evidence(parts, sequence.states)
+        return -np.inf if found is None else found[0] + sequence.entropy
+
+    def posteriors(self, sequence: Markov, parts: tuple[ProcessPart, ProcessPart]) -> tuple[GaussianProcess, Motion]:
+        """Return the best posteriors of rows and steps given a sequence; raises NumericalError."""
         (rows, steps), states = parts, sequence.states
         seen = kernel_moments(rows.covariance, states, rows.places)
         moved = StepMoments.of(steps.covariance, states, steps.places)
@@ -277,9 +284,8 @@ class StateSpaceProblem(Objective):
                                  rows.statistics(seen))
         motion = posterior_of(moved.products, np.zeros(self.axes), steps.covariance, steps.places,
                               steps.statistics(moved.kernel))
-        found = self.evidence(parts, states)
-        return (-np.inf if found is None else found[0] + sequence.entropy, posterior,
-                Motion(motion.covariance, before=motion.places[:, None], weights=motion.weights, known=motion.known))
+        return posterior, Motion(motion.covariance, before=motion.places[:, None], weights=motion.weights,
+                                 known=motion.known)
 
 
 @frozen

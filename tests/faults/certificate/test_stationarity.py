@@ -17,13 +17,11 @@ from mlcli.core.similarities.projector import Affine, require_projector
 from mlcli.methods import METHODS, Model
 from mlcli.methods.networks.network import DenseLayer, Network
 from mlcli.methods.processes.check import figures_of
-from mlcli.methods.processes.dynamics import Motion
 from mlcli.methods.processes.kalman import Sequence, StateSpace, smooth
 from mlcli.methods.processes.latents import Perceptron
 from mlcli.methods.processes.likelihoods import Exact, Observations
-from mlcli.methods.processes.markov import Markov
 from mlcli.methods.processes.new_points import LatentPoints, LatentSequence, ProcessMeans
-from mlcli.methods.processes.process import CovarianceFunction, GaussianProcess
+from mlcli.methods.processes.process import CovarianceFunction
 from mlcli.methods.processes.transitions import ProcessPart, SmoothedSequence
 from tests.laws.accuracy.families import FAMILIES
 from tests.support import checks_of, features
@@ -120,14 +118,12 @@ def resequenced(model: Model, data: Features, case: str, means: Array, louder: f
     problem = fitted(case)[0].problem(Observations.of(data.values), axes)
     rows, steps = similarity.posterior, similarity.motion.posterior
 
-    def of(sequence: Markov, covariance: CovarianceFunction) -> tuple[float, GaussianProcess, Motion]:
-        found: tuple[float, GaussianProcess, Motion] = problem.posteriors(
-            sequence, (ProcessPart(rows.covariance, rows.places), ProcessPart(covariance, steps.places)))
-        return found
-
+    before = ProcessPart(rows.covariance, rows.places), ProcessPart(steps.covariance, steps.places)
+    noise = louder * steps.covariance.noise
+    parts = before[0], replace(before[1], covariance=replace(steps.covariance, noise=noise))
     sequence = replace(similarity.sequence, means=means)
-    value, posterior, motion = of(sequence, replace(steps.covariance, noise=louder * steps.covariance.noise))
-    gain = value - of(similarity.sequence, steps.covariance)[0]
+    posterior, motion = problem.posteriors(sequence, parts)
+    gain = problem.bound(sequence, parts) - problem.bound(similarity.sequence, before)
     return replace(model, embedding=means, objective=None, projector=replace(
         projector, similarity=SmoothedSequence(posterior, motion, sequence), decoder=ProcessMeans(posterior)),
                    spectrum=replace(model.ranks, solved=posterior.covariance.relevances(means)),
