@@ -18,11 +18,12 @@ from mlcli.certify.subject import Subject
 from mlcli.core.chain.starts import Principal, Start
 from mlcli.core.eigen.options import Axes
 from mlcli.core.eigen.spectrum import Spectrum
-from mlcli.core.minimize import Likeliest
+from mlcli.core.minimize import LONGEST, Likeliest
 from mlcli.core.model import Model
 from mlcli.methods.processes.check import figures_of, forecast_check, relevance_check
 from mlcli.methods.processes.dynamics import Motion
 from mlcli.methods.processes.fitting import (
+    BLOCK,
     CLOUD,
     EVALUATIONS,
     USUAL,
@@ -40,8 +41,8 @@ from mlcli.methods.processes.transitions import SmoothedSequence, StateSpaceProb
 from mlcli.methods.processes.transitions_check import bound_checks
 from mlcli.methods.trials import variant
 
-CALLS = 12  # small calls for each row in an evaluation
-ARRAYS = 12  # arrays of rows and inducing points in memory at once
+CALLS, ROW_CALLS = 400, 2  # small calls in an evaluation, and for each row
+ARRAYS, PAIRS = 12, 3  # arrays in memory at once, of rows and inducing points, and of rows and pairs of these
 
 
 class GPSSM(GaussianProcessMethod):
@@ -133,11 +134,13 @@ class GPSSM(GaussianProcessMethod):
         rows, axes = len(data.values), self.axes.count
         count = min(self.inducing, rows)
         pair = CLOUD * rates().bent + 2.0 * (1 + axes + axes**2) * rates().product
-        each = EVALUATIONS * rows * (2 * count**2 * pair + CALLS * rates().called)
+        each = EVALUATIONS * (2 * rows * count**2 * pair + (CALLS + rows * ROW_CALLS) * rates().called)
+        free = rows * (axes + axes**2 + axes * (axes + 1) // 2) + 2 * count * axes
+        held = min(free * EVALUATIONS * self.minimize.limit, LONGEST)  # gradients, to resume from
         return [*self.start.steps(data, compute, axes),
                 repeated("iterate", f"L-BFGS with {count} inducing points for rows and steps", each,
-                         8.0 * rows * (2 * count**2 + ARRAYS * count * axes), usual=USUAL, most=self.minimize.limit,
-                         needs=OPTIMIZE)]
+                         8.0 * (PAIRS * min(rows * count**2 / 2, BLOCK) + rows * ARRAYS * count * axes + held),
+                         usual=USUAL, most=self.minimize.limit, needs=OPTIMIZE, remedy="fit fewer rows")]
 
     def solve(self, data: Features, compute: Compute) -> Model:
         """Compute the posterior of the states with the parameters of both kernels."""
