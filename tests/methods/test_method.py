@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 from scipy.spatial.distance import pdist
 
 from mlcli.errors import ConfigError
@@ -54,3 +55,13 @@ def test_filters_find_the_coordinates_of_a_factorization(options: dict[str, Any]
                  **{name: value for name, value in options.items() if name != "name"}).embedding
              for solver in ("dense", "filter")]
     assert np.abs(found[0] - found[1]).max() < 1e-7 * np.abs(found[0]).max()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_number_of_axes_is_chosen_by_rules_where_there_are_rules(method: str) -> None:
+    values: dict[str, Any] = {METHODS[method].axes_section(): {"components": "auto"}}
+    try:
+        chosen = METHODS[method](**values).axes_options.components == "auto"
+    except ValidationError:
+        chosen = False
+    assert chosen == bool(METHODS[method].rules)

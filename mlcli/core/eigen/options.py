@@ -31,7 +31,7 @@ Chosen = TypeVar("Chosen", bound=AxisCount)
 
 
 class Axes(AxisCount):
-    """The number of axes to keep, where a share of the variance has no meaning."""
+    """The number of axes to keep, where a share of the variance has no meaning, and dimension rules may choose it."""
 
     components: Count | Literal["auto"] = option(
         DEFAULT_COUNT, "Number of axes to keep, or as many as the dimension rules recommend (auto; docs/dimension.md).")
@@ -67,6 +67,12 @@ class Axes(AxisCount):
         note("W-RANK", f"kept {available} of {self.count} axes: the data extends in no other direction"
              if available else "the data extends in no direction: the embedding is zero")
         return max(available, 1)
+
+
+class PlainAxes(Axes):
+    """The number of axes to keep, of a method without dimension rules."""
+
+    components: Count = option(DEFAULT_COUNT, "Number of axes to keep.")
 
 
 def first_columns(directions: Array, count: int) -> Array:

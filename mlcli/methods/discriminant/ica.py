@@ -21,7 +21,7 @@ from mlcli.base.values.signs import leading_signs
 from mlcli.certify.subject import Subject
 from mlcli.core.centering import Centering
 from mlcli.core.check.second_moments import covariance_checks, loadings_check, unit_variances
-from mlcli.core.eigen.options import Axes, first_columns
+from mlcli.core.eigen.options import PlainAxes, first_columns
 from mlcli.core.iterate import Iterate, Iterated
 from mlcli.core.linalg import singular, singular_step
 from mlcli.core.model import Loadings, Model, Powers
@@ -203,7 +203,7 @@ class ICA(Method):
     algorithm: Order = option("symmetric", "All directions at once (symmetric), or one after the other (deflation).")
     contrast: Contrast = option("logcosh", "The function G that distinguishes Gaussian from other values.")
     iterate: Iterate = Iterate()
-    axes: Axes = Axes()
+    axes: PlainAxes = PlainAxes()
 
     def limit(self, data: Input) -> int:
         """Return the smaller of n - 1 and d."""

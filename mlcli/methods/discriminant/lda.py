@@ -18,7 +18,7 @@ from mlcli.certify.subject import Subject
 from mlcli.core.centering import Centering
 from mlcli.core.check.second_moments import class_checks
 from mlcli.core.classifier import Classifier, Memberships, Priors, priors_of
-from mlcli.core.eigen.options import Axes, first_columns
+from mlcli.core.eigen.options import PlainAxes, first_columns
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.model import Loadings, Model, Powers
 from mlcli.core.similarities.base import Columns
@@ -85,7 +85,7 @@ class LDA(Method):
     shrinkage: Literal["none", "ledoit_wolf"] | Annotated[float, Field(gt=0, le=1)] = option(
         "none", "Shrinkage of the covariance within classes: none, by Ledoit and Wolf (ledoit_wolf), or a share of the "
         "mean variance.")
-    axes: Axes = Axes()
+    axes: PlainAxes = PlainAxes()
 
     @property
     def weighs_columns(self) -> bool:

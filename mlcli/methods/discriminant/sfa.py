@@ -19,7 +19,7 @@ from mlcli.base.values.signs import leading_signs
 from mlcli.certify.subject import Subject
 from mlcli.core.centering import Centering
 from mlcli.core.check.second_moments import covariance_checks, loadings_check, slowness_check, unit_variances
-from mlcli.core.eigen.options import Axes, first_columns
+from mlcli.core.eigen.options import PlainAxes, first_columns
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.linalg import lowest_directions, singular_step
 from mlcli.core.model import Loadings, Model, Powers
@@ -128,7 +128,7 @@ class SFA(Method):
     axis: ClassVar = "SFA"
     name: Literal["sfa"] = "sfa"
     degree: Literal[1, 2] = option(1, "Degree of the features in the columns: linear (1) or quadratic (2).")
-    axes: Axes = Axes()
+    axes: PlainAxes = PlainAxes()
 
     def leads_back(self, kind: str) -> bool:
         """Whether the degree is 1."""

@@ -33,7 +33,7 @@ from mlcli.base.values.quantity import Quantity
 from mlcli.certify.subject import Subject
 from mlcli.core.arithmetic import length, logarithm, normal_numbers
 from mlcli.core.centering import uncentered
-from mlcli.core.eigen.options import Axes, first_columns
+from mlcli.core.eigen.options import PlainAxes, first_columns
 from mlcli.core.graph.approximate import searches_all
 from mlcli.core.graph.graph import Graph
 from mlcli.core.graph.neighbors import SEARCH, require_euclidean
@@ -328,7 +328,7 @@ class TSNE(NeighborEmbedding):
                           "(laplacian), or random ones.", adapts=True)
     dof: float = option(1.0, "Degrees of freedom of Student's t-distribution; fewer split groups further.", gt=0)
     descent: Descent = Descent()
-    axes: Axes = Axes()
+    axes: PlainAxes = PlainAxes()
 
     @property
     def perplexities(self) -> tuple[float, ...]:

@@ -24,7 +24,7 @@ from mlcli.base.values.products import Name, Sparse
 from mlcli.base.values.quantity import Quantity
 from mlcli.certify.subject import Subject
 from mlcli.core.centering import uncentered
-from mlcli.core.eigen.options import Axes
+from mlcli.core.eigen.options import PlainAxes
 from mlcli.core.graph.graph import Graph
 from mlcli.core.graph.neighbors import Nearest, NeighborCount
 from mlcli.core.graph.search import Lists
@@ -212,7 +212,7 @@ class UMAP(NeighborEmbedding):
     negative_samples: int = option(5, "Number of random points (samples) that an edge draws when it is due.", ge=0,
                                    le=1000)
     repulsion: float = option(1.0, "Weight γ of the repulsion from samples.", ge=0, le=1000)
-    axes: Axes = Axes()
+    axes: PlainAxes = PlainAxes()
 
     def loss(self) -> str:
         """Return the sentence on what its pictures do not show: with a density term, densities in part."""

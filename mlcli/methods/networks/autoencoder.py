@@ -23,7 +23,7 @@ from mlcli.base.values.options import Options, option
 from mlcli.base.values.quantity import Quantity
 from mlcli.certify.subject import Subject
 from mlcli.core.eigen.eigensolve import ForAxes
-from mlcli.core.eigen.options import Axes, first_columns
+from mlcli.core.eigen.options import PlainAxes, first_columns
 from mlcli.core.kernels.row_factor import factor_of
 from mlcli.core.linalg import singular, singular_step
 from mlcli.core.model import Model
@@ -248,7 +248,7 @@ class Autoencoder(NetworkMethod):
     contraction: float = option(0.0, "Weight of the squared slopes of the coordinates, ‖∂y/∂x‖².", ge=0)
     dropout: float = option(0.0, "Share of hidden units that are dropped at random in each training step.", ge=0, lt=1)
     learning: Learning = Learning()
-    axes: Axes = Axes()
+    axes: PlainAxes = PlainAxes()
 
     @property
     def closed(self) -> bool:

@@ -31,7 +31,7 @@ from mlcli.base.values.quantity import Quantity
 from mlcli.base.values.signs import leading_signs
 from mlcli.certify.subject import Subject
 from mlcli.core.eigen.eigensolve import ForAxes
-from mlcli.core.eigen.options import Axes
+from mlcli.core.eigen.options import PlainAxes
 from mlcli.core.latent.probabilistic import fit_closed_form
 from mlcli.core.model import Model
 from mlcli.core.similarities.projector import require_projector
@@ -431,7 +431,7 @@ class VAE(NetworkMethod):
         "covariance (full) by a recognition network, or with a mean and a covariance of each row's own (free).")
     importance: int = option(50, "Number of samples per held-out row for its importance-weighted bound.", ge=1)
     learning: Learning = Learning()
-    axes: Axes = Axes()
+    axes: PlainAxes = PlainAxes()
 
     @property
     def closed(self) -> bool:

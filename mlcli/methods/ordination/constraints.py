@@ -14,7 +14,7 @@ from mlcli.base.types import Array, Indices
 from mlcli.base.values.inputs import Input, Viewed
 from mlcli.base.values.options import option
 from mlcli.base.values.quantity import Quantity
-from mlcli.core.eigen.options import Axes
+from mlcli.core.eigen.options import PlainAxes
 from mlcli.core.model import Powers
 from mlcli.core.permutations import TIED, Permutations
 from mlcli.core.similarities.projector import NoProjection
@@ -194,7 +194,7 @@ class ConstrainedMethod(Method):
     scores: Literal["wa", "lc"] = option("wa", "Coordinates on constrained axes: weighted sums of the data (wa), or "
                                          "linear combinations of the constraints (lc).")
     permutations: int = option(999, "Permutations of the rows by which pseudo-F is tested (0: no test).", ge=0)
-    axes: Axes = Axes()
+    axes: PlainAxes = PlainAxes()
 
     def resolved_stages(self, data: Input) -> dict[str, Any]:
         """Return no changes; raises ConfigError for a condition that the second view does not have."""

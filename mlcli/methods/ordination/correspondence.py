@@ -25,7 +25,7 @@ from mlcli.base.values.inputs import Features, Input
 from mlcli.base.values.options import option
 from mlcli.base.values.signs import leading_signs
 from mlcli.core.centering import Centering
-from mlcli.core.eigen.options import Axes, first_columns
+from mlcli.core.eigen.options import PlainAxes, first_columns
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.kernels.row_factor import READ
 from mlcli.core.linalg import singular, singular_step, triangle_of
@@ -200,7 +200,7 @@ class Correspondence(Method):
     loadings: Literal["principal", "standard"] = option(
         "principal", "Coordinates of the columns in loadings.csv: principal, or standard, of which the coordinates of "
         "rows are weighted means.")
-    axes: Axes = Axes()
+    axes: PlainAxes = PlainAxes()
 
     @property
     def free_scale(self) -> bool:

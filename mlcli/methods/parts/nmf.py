@@ -24,7 +24,7 @@ from mlcli.base.values.quantity import Quantity
 from mlcli.certify.subject import Subject
 from mlcli.core.centering import uncentered
 from mlcli.core.eigen.eigensolve import ForAxes
-from mlcli.core.eigen.options import Axes
+from mlcli.core.eigen.options import PlainAxes
 from mlcli.core.iterate import Iterated
 from mlcli.core.kernels.factor_solver import product_steps
 from mlcli.core.model import Loadings, Model, Powers
@@ -312,7 +312,7 @@ class NMF(Method):
     start: Start = option("nndsvda", "Start: halves of singular vectors, or random numbers.")
     sweeps: int = option(3, "Sweeps over a factor for each product with the data, of frobenius (1: plain HALS).", ge=1)
     iterate: Refinement = Refinement()
-    axes: Axes = Axes()
+    axes: PlainAxes = PlainAxes()
 
     def limit(self, data: Input) -> int:
         """Return the smaller of n - 1 and d: n parts could be the rows themselves."""

@@ -16,7 +16,7 @@ from mlcli.base.values.options import option
 from mlcli.base.values.signs import leading_signs
 from mlcli.certify.subject import Subject
 from mlcli.core.centering import Centering
-from mlcli.core.eigen.options import Axes
+from mlcli.core.eigen.options import PlainAxes
 from mlcli.core.model import Loadings, Model
 from mlcli.core.similarities.base import Columns
 from mlcli.core.similarities.projector import Projector
@@ -78,7 +78,7 @@ class RandomProjection(Method):
                         "orthonormal (orthogonal).")
     density: Density | Literal["auto"] = option(
         "auto", "Share of entries of sparse directions that are not zero; 1/√d by default.")
-    axes: Axes = Axes()
+    axes: PlainAxes = PlainAxes()
 
     def limit(self, data: Input) -> int:
         """Return the smaller of n - 1 and d: distances of n points need no more axes."""

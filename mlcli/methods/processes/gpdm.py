@@ -21,7 +21,7 @@ from mlcli.base.values.options import option
 from mlcli.base.values.quantity import Quantity
 from mlcli.certify.subject import Subject
 from mlcli.core.chain.starts import Principal, Start
-from mlcli.core.eigen.options import Axes
+from mlcli.core.eigen.options import PlainAxes
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.minimize import Likeliest
 from mlcli.core.model import Forecast, Model
@@ -130,7 +130,7 @@ class GPDM(GaussianProcessMethod):
     dynamics: Dynamics = Dynamics()
     start: Start = option(Principal(), "Initial coordinates: principal components (pca), Isomap, or random.")
     minimize: Likeliest = Likeliest()
-    axes: Axes = Axes()
+    axes: PlainAxes = PlainAxes()
     forecast: int = option(0, "Number of future rows to predict, written to `forecast.csv`.", ge=0, le=100_000)
 
     @property

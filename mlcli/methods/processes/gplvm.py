@@ -17,7 +17,7 @@ from mlcli.base.values.options import option
 from mlcli.base.values.quantity import Quantity
 from mlcli.certify.subject import Subject
 from mlcli.core.chain.starts import Principal, Start
-from mlcli.core.eigen.options import Axes
+from mlcli.core.eigen.options import PlainAxes
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.minimize import Likeliest
 from mlcli.core.model import Model
@@ -119,7 +119,7 @@ class GPLVM(GaussianProcessMethod):
                                         "features: none, kernel regression (kernel), or a network (mlp).")
     start: Start = option(Principal(), "Initial coordinates: principal components (pca), Isomap, or random.")
     minimize: Likeliest = Likeliest()
-    axes: Axes = Axes()
+    axes: PlainAxes = PlainAxes()
 
     @classmethod
     def trials(cls, seen: InputSummary) -> Trials:

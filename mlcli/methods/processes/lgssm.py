@@ -14,7 +14,7 @@ from mlcli.base.values.options import option
 from mlcli.base.values.quantity import Quantity
 from mlcli.certify.subject import Subject
 from mlcli.core.centering import uncentered
-from mlcli.core.eigen.options import Axes
+from mlcli.core.eigen.options import PlainAxes
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.iterate import Iterate
 from mlcli.core.model import Loadings, Model, Powers
@@ -99,7 +99,7 @@ class LGSSM(Method):
     floor: float = option(1e-4, "Lower bound of a column's noise, as a share of its variance, or one of all columns as "
                           "a share of the mean variance.", gt=0, lt=1)
     iterate: Iterate = Iterate()
-    axes: Axes = Axes()
+    axes: PlainAxes = PlainAxes()
 
     def limit(self, data: Input) -> int:
         """Return half the number of rows less one."""

@@ -14,7 +14,7 @@ from mlcli.base.values.options import option
 from mlcli.base.values.quantity import Quantity
 from mlcli.certify.subject import Subject
 from mlcli.core.chain.starts import Principal, Start
-from mlcli.core.eigen.options import Axes
+from mlcli.core.eigen.options import PlainAxes
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.minimize import Likeliest
 from mlcli.core.model import Model, Powers
@@ -76,7 +76,7 @@ class MVGPLVM(GaussianProcessMethod):
     threshold: float = option(0.01, "Share of a view's largest relevance from which on it uses an axis.", gt=0, lt=1)
     start: Start = option(Principal(), "Initial coordinates: principal components (pca), Isomap, or random.")
     minimize: Likeliest = Likeliest()
-    axes: Axes = Axes()
+    axes: PlainAxes = PlainAxes()
 
     def limit(self, data: Input) -> int:
         """Return the smaller of n - 1 and the number of columns of all views."""

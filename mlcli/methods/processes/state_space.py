@@ -114,7 +114,7 @@ class Diagonal(Options):
         if axes.chosen("components") and axes.components != len(known):
             raise ConfigError("COEFFICIENTS", f"{len(known)} coefficients were given for {axes.components} axes",
                               where=where, hint="give one for each axis, or leave the number of axes out")
-        return Axes(components=len(known))
+        return axes.replace(components=len(known))
 
     def start(self, states: Array, sizes: Array) -> tuple[Array, Array, Array]:
         """Return the slow features (n x K) of uncorrelated states, with their coefficients and innovation (K x K).

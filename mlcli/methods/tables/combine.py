@@ -37,7 +37,7 @@ from mlcli.core.chain.tables import (
     unit_vectors,
     weights_by_rv,
 )
-from mlcli.core.eigen.options import Axes, first_columns
+from mlcli.core.eigen.options import PlainAxes, first_columns
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.iterate import Iterate
 from mlcli.core.linalg import singular, singular_step, symmetric_eigenvalues
@@ -149,7 +149,7 @@ class TablesMethod(Method):
     places_partial: ClassVar[bool] = True  # whether rows are placed by each table alone as well
     categories: Names = option((), "Columns of numbers that are categories, as columns of text are: names, or ranges "
                                "first:last (empty: none).")
-    axes: Axes = Axes()
+    axes: PlainAxes = PlainAxes()
     iterate: Iterate = Iterate()
 
     @property

@@ -21,7 +21,7 @@ from mlcli.base.values.options import option
 from mlcli.base.values.quantity import Quantity
 from mlcli.base.values.signs import leading_signs
 from mlcli.certify.subject import Subject
-from mlcli.core.eigen.options import Axes, first_columns
+from mlcli.core.eigen.options import PlainAxes, first_columns
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.iterate import Iterate, Iterated
 from mlcli.core.linalg import singular, singular_cost, singular_step
@@ -303,7 +303,7 @@ class Bilinear(Method):
     style_axes: int | None = option(None, "Number of axes of styles, of the symmetric model (default: each style has "
                                     "a matrix of its own, the asymmetric model).", ge=1)
     iterate: Iterate = Iterate()
-    axes: Axes = Axes()
+    axes: PlainAxes = PlainAxes()
 
     def limit(self, data: Input) -> int:
         """Return the smaller of d and the number of contents."""

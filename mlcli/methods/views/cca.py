@@ -10,7 +10,7 @@ from mlcli.base.values.signs import leading_signs
 from mlcli.certify.subject import Subject
 from mlcli.core.canonical import canonical, whiten_views
 from mlcli.core.check.second_moments import correlations_check, covariance_checks, loadings_check, unit_variances
-from mlcli.core.eigen.options import Axes
+from mlcli.core.eigen.options import PlainAxes
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.model import JointViews, Model
 from mlcli.core.whitening import Whitening, whiten
@@ -53,7 +53,7 @@ class CCA(TwoViewMethod):
     axis: ClassVar = "CCA"
     most_views: ClassVar = MANY
     name: Literal["cca"] = "cca"
-    axes: Axes = Axes()
+    axes: PlainAxes = PlainAxes()
 
     def solve(self, data: TwoViews, compute: Compute) -> Model:
         """Compute the SVD of U₁ᵀ U₂, with U₁ and U₂ orthonormal bases of the centered views."""

@@ -16,7 +16,7 @@ from mlcli.base.values.signs import leading_signs
 from mlcli.certify.subject import Subject
 from mlcli.core.bottleneck import UNRELATED, GaussianBottleneck, openings
 from mlcli.core.centering import Centering
-from mlcli.core.eigen.options import Axes
+from mlcli.core.eigen.options import PlainAxes
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.model import Loadings, Model
 from mlcli.core.similarities.base import Columns
@@ -59,7 +59,7 @@ class GIB(TwoViewMethod):
     beta: float | None = option(None, "The weight of information about the second view, against that kept of the "
                                 "first: it opens the axes with ρ² > 1/β (default: by the number of axes).", gt=1,
                                 le=1e12)
-    axes: Axes = Axes()
+    axes: PlainAxes = PlainAxes()
 
     def solve(self, data: TwoViews, compute: Compute) -> Model:
         """Compute A = diag(α) Wᵀ for the canonical directions W of the first view, of variance one."""

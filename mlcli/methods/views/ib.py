@@ -30,7 +30,7 @@ from mlcli.base.values.options import Options, option
 from mlcli.certify.subject import Subject
 from mlcli.core.bottleneck import BEYOND, FAR
 from mlcli.core.centering import uncentered
-from mlcli.core.eigen.options import Axes
+from mlcli.core.eigen.options import DEFAULT_COUNT, PlainAxes
 from mlcli.core.iterate import follow_schedule
 from mlcli.core.linalg import singular, singular_step
 from mlcli.core.metrics.shares import JensenShannon
@@ -61,6 +61,12 @@ class Annealing(Options):
     limit: int = option(3_000, "Largest number of iterations at each β.", ge=1)
     tolerance: float = option(1e-9, "Change of the probabilities of clusters in an iteration at which those at "
                               "a β end.", gt=0, lt=1)
+
+
+class ClusterCount(PlainAxes):
+    """The number of clusters, each of which is an axis."""
+
+    components: int = option(DEFAULT_COUNT, "Number of clusters, at least 2: one of all rows tells nothing.", ge=2)
 
 
 @frozen
@@ -425,7 +431,7 @@ class IB(Method):
     beta: float | None = option(None, "The weight of information about the columns, against that kept of the rows "
                                 "(default: by the number of clusters).", gt=1, le=1e12)
     annealing: Annealing = Annealing()
-    axes: Axes = Axes()
+    axes: ClusterCount = ClusterCount()
 
     @property
     def distance(self) -> JensenShannon:

@@ -14,7 +14,7 @@ from mlcli.base.values.signs import leading_signs
 from mlcli.certify.subject import Subject
 from mlcli.core.canonical import canonical, whiten_views
 from mlcli.core.check.second_moments import covariance_checks, loadings_check
-from mlcli.core.eigen.options import Axes, first_columns
+from mlcli.core.eigen.options import PlainAxes, first_columns
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.minimize import Minimize
 from mlcli.core.model import JointViews, Model
@@ -67,7 +67,7 @@ class IBFA(TwoViewMethod):
     name: Literal["ibfa"] = "ibfa"
     given: Literal["both", "first"] = option("both", "Views from which coordinates are estimated, as posterior means: "
                                              "both (of several views all), or only the first.")
-    axes: Axes = Axes()
+    axes: PlainAxes = PlainAxes()
     minimize: Minimize = option(Minimize(), "When the iteration stops, of three or more views.")
 
     def resolved_stages(self, data: Input) -> dict[str, Any]:

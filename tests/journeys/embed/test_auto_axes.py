@@ -71,7 +71,7 @@ def test_factors_too_and_without_their_rules_in_the_run(mlcli: Caller, near_a_sp
 def test_a_method_without_rules_and_rules_without_a_vote_are_refused(mlcli: Caller, near_a_space: Path,
                                                                      wording: Wording) -> None:
     called = mlcli("embed", near_a_space, "-m", "ica", "-p", "auto", "-o", "no")
-    assert called.code == 78 and "E-NO-RULES" in called.err and not Path("no").exists()
+    assert called.code == 78 and "E-CONFIG" in called.err and not Path("no").exists()
     np.save("wide.npy", np.random.default_rng(0).standard_normal((300, 30)))
     called = mlcli("embed", "wide.npy", "-m", "lle", "-p", "auto", "--set", "method.neighbors.count=12", "-o", "no")
     assert called.code == 78 and "E-NO-RULES" in wording(called.err)
