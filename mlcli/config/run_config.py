@@ -55,6 +55,9 @@ class RunConfig(Options):
         if self.onto is not None:
             self._require_onto(self.onto)
         self._require_kind()
+        if self.method.domain == "amounts" and (centers := self.prepare.signs):
+            raise ConfigError("CENTERED", f"{self.method.name} takes numbers of zero or more, and this makes some of "
+                              "them negative", where=centers, hint="leave it out")
         self._require_blocks()
         self.method.require_products(self.report.keep, self.input.gives, "report.keep")
         drawn: tuple[Name, ...] = ("graph",) if self.report.draw_graph else ()

@@ -137,3 +137,18 @@ def test_whole_numbers_that_readers_of_json_round_are_refused(path: str, method:
 def test_a_name_with_half_a_surrogate_pair_is_no_choice(section: dict[str, str]) -> None:
     with pytest.raises(ConfigError):
         one(method=section)
+
+
+@pytest.mark.parametrize("method", ["nmf", "ca", "ib"])
+@pytest.mark.parametrize(("prepare", "refused"), [
+    ({"scale": "standard"}, True), ({"scale": "robust"}, True), ({"transform": ["clr"]}, True), ({"reduce": 2}, True),
+    ({"scale": "range", "transform": ["clr"]}, False), ({"transform": ["log1p"]}, False)])
+def test_methods_of_amounts_refuse_what_makes_some_negative(method: str, prepare: dict[str, object], refused: bool,
+                                                            wording: Wording) -> None:
+    config = one(method={"name": method}, prepare=prepare)
+    if not refused:
+        config.require_fitting()
+        return
+    with wording.raises(ConfigError, "CENTERED") as caught:
+        config.require_fitting()
+    assert caught.value.where == "prepare." + next(iter(prepare))

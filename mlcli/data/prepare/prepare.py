@@ -170,6 +170,15 @@ class Prepare(Options):
             raise ConfigError("PREPARE-OPTION", f"reduce cannot be used with {wrong}", where="prepare.reduce",
                               hint="leave one of the two out")
 
+    @property
+    def signs(self) -> str:
+        """The option after which numbers of zero or more have a mean of zero, and negative ones among them, or ""."""
+        if self.reduce is not None:
+            return "prepare.reduce"
+        if self.scale in ("center", "standard", "robust"):
+            return "prepare.scale"
+        return "prepare.transform" if self.scale == "none" and self.transform[-1:] in (("clr",), ("rclr",)) else ""
+
     def completed(self, table: Table) -> tuple[Table, Array, tuple[Dropped, ...]]:
         """Apply the policy for missing cells; return the table, the fill of each column, and the dropped rows."""
         fill = missing.column_means(table) if self.missing == "mean" else missing.NO_FILL

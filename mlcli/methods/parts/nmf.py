@@ -253,8 +253,8 @@ def require_nonnegative(points: Array, ids: Sequence[str] = (), columns: Sequenc
         row, column = np.argwhere(points < 0)[0].tolist()
         named = repr(columns[column]) if len(columns) else f"{column + 1}"
         raise DataError("NEGATIVE", f"column {named}: nmf takes numbers of zero or more, not {points[row, column]:g}",
-                        hint="correct the cell, leave the column out with {input.columns}, or do not center columns "
-                        "({prepare.scale=none})", row=row, name=repr(ids[row]) if len(ids) else "")
+                        hint="correct the cell, or leave the column out with {input.columns}", row=row,
+                        name=repr(ids[row]) if len(ids) else "")
 
 
 Start = Literal["nndsvda", "random"]

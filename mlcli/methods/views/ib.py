@@ -374,8 +374,8 @@ def require_counts(points: Array, known: Array, ids: Sequence[str] = (), columns
         row, column = np.argwhere(points < 0)[0].tolist()
         named = repr(columns[column]) if len(columns) else f"{column + 1}"
         raise DataError("NEGATIVE", f"column {named}: ib takes counts, numbers of zero or more, not "
-                        f"{points[row, column]:g}", hint="correct the cell, leave the column out with {input.columns}, "
-                        "or do not center columns ({prepare.scale=none})", row=row, name=names[row] if names else "")
+                        f"{points[row, column]:g}", hint="correct the cell, or leave the column out with "
+                        "{input.columns}", row=row, name=names[row] if names else "")
     if (empty := np.flatnonzero(~known.any(axis=1))).size:
         row = int(empty[0])
         where = " in the columns that have numbers in the fit" if points[row].any() else ""
