@@ -62,6 +62,9 @@ class InformationFinding(Finding["CsvColumns"]):
         about, of = ("the columns", "the rows") if counts else ("the second view", "the first")
         drawn = curve(f"Information about {about}, by that kept of {of}", "I(T; X), nats", "I(T; Y), nats",
                       kept, {"relevant": relevant})
+        if counts and run.fit.get("first_beta") is None:
+            said = "Rows tell nothing of columns (information.csv): all have the same shares of them, at every β."
+            return [(Place.RESULT, section("Information curve", sentence(said)))]
         said = "In nats, by rising β (information.csv)" + (
             ", at each of which the networks were trained." if "epochs" in run.fit else
             ". The slope at a point is 1/β; the curve ends at all that " + (

@@ -155,8 +155,10 @@ def information(summary: Summary) -> Judgement | None:
         all_of = f", of {whole:.4g} that there are" if whole else ""
         return Judgement("information", f"{told:.4g} nats", f"{tell} {told:.4g} nats of the second view{all_of}; "
                          f"{kept:.4g} of the first are kept")
-    if not whole:
+    if whole is None:
         return None
+    if found.get("first_beta") is None:  # what is left of I(X; Y) is rounding
+        return Judgement("information", "none", "rows tell nothing of columns: all have the same shares of them")
     tell = "1 cluster tells" if clusters == 1 else f"{clusters} clusters tell"
     return Judgement("information", percent(told / whole), f"{tell} {percent(told / whole)} of what rows tell of "
                      f"columns, {told:.4g} of {whole:.4g} nats")

@@ -35,7 +35,7 @@ from mlcli.core.bottleneck import (
 )
 from mlcli.core.canonical import ALIKE, canonical, canonical_steps, most_pairs
 from mlcli.core.centering import uncentered
-from mlcli.core.eigen.options import Axes
+from mlcli.core.eigen.options import PlainAxes
 from mlcli.core.model import Model
 from mlcli.core.similarities.projector import Projector
 from mlcli.core.whitening import Whitening, centered_columns, column_lengths, require_no_faint, whiten
@@ -310,7 +310,7 @@ class VIB(NetworkMethod):
                         "`beta` down to it.", ge=1)
     draws: int = option(32, "Number of pairs of codes that are drawn for each row to measure information.", ge=1)
     learning: Learning = Learning()
-    axes: Axes = Axes()
+    axes: PlainAxes = PlainAxes()
 
     @property
     def closed(self) -> bool:

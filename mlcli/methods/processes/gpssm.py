@@ -16,7 +16,7 @@ from mlcli.base.values.options import option
 from mlcli.base.values.quantity import Quantity
 from mlcli.certify.subject import Subject
 from mlcli.core.chain.starts import Principal, Start
-from mlcli.core.eigen.options import Axes
+from mlcli.core.eigen.options import PlainAxes
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.minimize import LONGEST, Likeliest
 from mlcli.core.model import Model
@@ -111,7 +111,7 @@ class GPSSM(GaussianProcessMethod):
                            "the number of rows.", ge=1)
     start: Start = option(Principal(), "Initial states: principal components (pca), Isomap, or random.")
     minimize: Likeliest = Likeliest()
-    axes: Axes = Axes()
+    axes: PlainAxes = PlainAxes()
     forecast: int = option(0, "Number of future rows to predict, written to `forecast.csv`.", ge=0, le=100_000)
 
     def resolved_stages(self, data: Input) -> dict[str, Any]:

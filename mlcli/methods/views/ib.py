@@ -409,7 +409,8 @@ class IB(Method):
 
     Files: `information.csv` holds I(T; X), I(T; Y), the entropy H(T) in nats and the number of distinct clusters for
     rising β. `loadings.csv` holds p(y | t), the shares of the columns in each cluster. `fit` in `run.json` has β, the
-    first β at which a cluster splits (`first_beta`), these figures at β, I(X; Y), and p(t) (`shares`).
+    first β at which a cluster splits (`first_beta`), these figures at β, I(X; Y), and p(t) (`shares`). Where all rows
+    have the same shares of the columns, there is no first β, and the file holds one cluster, which tells nothing.
 
     Source: Tishby, Pereira and Bialek, "The information bottleneck method", 1999; Rose, 1998 (annealing); Varadhan and
     Roland, 2008 (extrapolation).
@@ -488,7 +489,7 @@ class IB(Method):
                  "entropy": np.array([entropy(masses) for masses in found.masses])}
         for name, value in (("kept", kept), ("relevant", relevant), ("entropy", entropy(shares))):
             curve[name][place] = value
-        return Model(embedding=coordinates, information=None if independent else curve,
+        return Model(embedding=coordinates, information=curve,
                      projector=Projector(placed, uncentered(count), np.eye(count)),
                      loadings=Loadings(placed.profiles.T, data.columns, power=0),
                      fit={"beta": beta, "first_beta": None if independent else first, "clusters": distinct_count,

@@ -7,8 +7,12 @@ import numpy as np
 import pytest
 
 from mlcli.base.values.compute import Compute
-from mlcli.errors import DataError
+from mlcli.config.build import build
+from mlcli.config.layers import Layer
+from mlcli.errors import ConfigError, DataError
+from mlcli.findings.quality.judgement import information
 from mlcli.methods import METHODS, Model
+from mlcli.methods.views.ib import Annealing, Clusters, JointDistribution, settle
 from tests.support import Notes, checks_of, features, fit
 
 HAIR = np.array([[68.0, 20, 15, 5], [119, 84, 54, 29], [26, 17, 14, 14], [7, 94, 10, 16]])
@@ -75,6 +79,10 @@ def test_rows_of_one_profile_are_one_cluster() -> None:
         model = fit("ib", features(np.outer([1.0, 2, 5], [3, 1, 4])))
     assert model.embedding.tolist() == [[1, 0]] * 3 and model.fit["relevant_information"] == pytest.approx(0, abs=1e-12)
     assert model.fit["first_beta"] is None and "W-RANK" in notes.codes
+    assert {name: column.tolist() for name, column in model.information.items()} == {
+        "beta": [1], "clusters": [1], "kept": [0], "relevant": [0], "entropy": [0]}
+    judged = information({"fit": model.fit})
+    assert judged is not None and (judged.value, "%" in judged.sentence) == ("none", False)
 
 
 def test_clusters_beyond_those_that_differ_are_empty() -> None:
@@ -89,6 +97,22 @@ def test_a_large_beta_makes_clusters_hard() -> None:
         assert set(model.embedding.ravel().tolist()) <= {0.0, 1.0} and model.fit["clusters"] == 3
         assert model.fit["kept_information"] == pytest.approx(model.fit["entropy"], abs=1e-12)
         assert not failed(method, data, model)
+
+
+@pytest.mark.parametrize("limit", range(1, 8))
+def test_the_equations_are_applied_no_more_often_than_the_limit(limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    table, applied, assign = JointDistribution.of(HAIR), [], Clusters.assign
+    monkeypatch.setattr(Clusters, "assign", lambda *given: applied.append(1) or assign(*given))
+    start = np.random.default_rng(0).dirichlet([1, 1], len(HAIR))
+    assert not settle(table, start, 8.0, Annealing(limit=limit, tolerance=1e-15))[1]
+    assert len(applied) == limit
+
+
+@pytest.mark.parametrize("count", [1, "auto"])
+def test_one_cluster_tells_nothing_and_no_rule_chooses_their_number(count: Any) -> None:
+    with pytest.raises(ConfigError) as caught:
+        build(Layer({"input": {"path": "a.csv"}, "method": {"name": "ib", "axes": {"components": count}}}))
+    assert (caught.value.code, caught.value.exit_code) == ("E-CONFIG", 78) and "at least 2" in str(caught.value)
 
 
 def test_without_steps_enough_the_fit_says_so() -> None:
