@@ -140,19 +140,24 @@ def lagrangian(table: JointDistribution, assignments: Array, beta: float) -> flo
 def settle(table: JointDistribution, start: Array, beta: float, options: Annealing) -> tuple[Array, bool]:
     """Return assignments (n x k) at a minimum, from `start` on, and whether the iteration converged.
 
-    Every third step extrapolates (SQUAREM: Varadhan and Roland, 2008), where that does not raise the objective.
+    An iteration applies the equations once. Every third one is of an extrapolation (SQUAREM: Varadhan and Roland,
+    2008), which counts where it does not raise the objective.
     """
     start = filled(table, start)
+    left = options.limit
 
     def improve(assignments: Array) -> tuple[Array, float]:
         clusters = Clusters.of(table, assignments)
         kept, relevant = clusters.information(table, assignments)
         return clusters.assign(table.profiles, beta), kept - beta * relevant
 
-    for _ in range(-(-options.limit // MAPS)):
+    while left > 0:
         first, _ = improve(start)
         if np.abs(first - start).max() <= options.tolerance:
             return first, True
+        if left < MAPS:
+            return filled(table, first if left == 1 else improve(first)[0]), False
+        left -= MAPS
         second, level = improve(first)
         change, bend = first - start, second - 2 * first + start
         size = float(np.linalg.norm(bend))
