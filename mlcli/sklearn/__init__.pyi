@@ -211,8 +211,7 @@ class TSNE(Estimator):
                  start: Literal['pca', 'laplacian', 'random'] | ArrayLike | None = None, dof: float = 1.0,
                  descent_early_exaggeration: float = 12.0, descent_early_steps: int = 250,
                  descent_exaggeration: float = 1.0, descent_steps: int = 500, descent_rate: float | None = None,
-                 descent_early_momentum: float = 0.8, descent_momentum: float = 0.8,
-                 components: Literal['auto'] | int | None = None,
+                 descent_early_momentum: float = 0.8, descent_momentum: float = 0.8, components: int | None = None,
                  kind: Literal['features', 'dissimilarities', 'graph', 'affinities'] = 'features', seed: int = 0,
                  threads: Literal['auto'] | int = 'auto', portable: bool = False,
                  memory_limit: int | str = 'auto') -> None: ...
@@ -247,7 +246,7 @@ class UMAP(Estimator):
                  density_share: float | None = None, density_shift: float | None = None, min_dist: float = 0.1,
                  spread: float = 1.0, start: Literal['spectral', 'pca', 'random'] | ArrayLike = 'spectral',
                  epochs: int | None = None, learning_rate: float = 1.0, negative_samples: int = 5,
-                 repulsion: float = 1.0, components: Literal['auto'] | int | None = None,
+                 repulsion: float = 1.0, components: int | None = None,
                  kind: Literal['features', 'dissimilarities', 'graph', 'affinities'] = 'features', seed: int = 0,
                  threads: Literal['auto'] | int = 'auto', portable: bool = False,
                  memory_limit: int | str = 'auto') -> None: ...
@@ -282,15 +281,14 @@ class Chain(Estimator):
                  kernel_route: Literal['auto', 'covariance', 'dual', 'svd', 'power'] | None = None,
                  kernel_degree: int | None = None, kernel_gamma: float | None = None,
                  kernel_coef0: float | None = None, kernel_rate: float | None = None,
-                 kernel_tables: Mapping[str, Any] | None = None,
-                 kernel_normalization: Literal['eigenvalue', 'frobenius', 'none'] | None = None,
-                 kernel_weights: Literal['given', 'rv'] | None = None, kernel_ridge: float | None = None,
-                 kernel_dimension: int | None = None, kernel_constraints: Literal['equal', 'at_most'] | None = None,
+                 kernel_ridge: float | None = None, kernel_dimension: int | None = None,
+                 kernel_constraints: Literal['equal', 'at_most'] | None = None,
                  kernel_common_neighbors: bool | None = None, kernel_basis: int | None = None,
                  kernel_softness: float | None = None, kernel_tolerance: float | None = None,
                  kernel_iterations: int | None = None, kernel_accept_uncertified: bool | None = None,
-                 kernel_weights_rate: float | None = None, kernel_weights_nearest: int | None = None,
-                 kernel_normalized: bool | None = None, kernel_bandwidth: str | Mapping[str, Any] | None = None,
+                 kernel_weights: str | Mapping[str, Any] | None = None, kernel_weights_rate: float | None = None,
+                 kernel_weights_nearest: int | None = None, kernel_normalized: bool | None = None,
+                 kernel_bandwidth: str | Mapping[str, Any] | None = None,
                  kernel_bandwidth_epsilon: float | None = None, kernel_bandwidth_nearest: int | None = None,
                  kernel_alpha: float | None = None, kernel_nearest: int | None = None,
                  kernel_time: float | None = None, correction: Literal['none', 'lingoes', 'cailliez'] = 'none',
@@ -309,85 +307,74 @@ class Chain(Estimator):
 
 class LDA(Estimator):
     def __init__(self, *, priors: Literal['proportions', 'equal'] | float | Sequence[float] = 'proportions',
-                 shrinkage: Literal['none', 'ledoit_wolf'] | float = 'none',
-                 components: Literal['auto'] | int | None = None, seed: int = 0,
-                 threads: Literal['auto'] | int = 'auto', portable: bool = False,
+                 shrinkage: Literal['none', 'ledoit_wolf'] | float = 'none', components: int | None = None,
+                 seed: int = 0, threads: Literal['auto'] | int = 'auto', portable: bool = False,
                  memory_limit: int | str = 'auto') -> None: ...
 
 class RDA(Estimator):
     def __init__(self, *, condition: Sequence[str] = (), scores: Literal['wa', 'lc'] = 'wa', permutations: int = 999,
-                 components: Literal['auto'] | int | None = None, seed: int = 0,
-                 threads: Literal['auto'] | int = 'auto', portable: bool = False,
-                 memory_limit: int | str = 'auto') -> None: ...
+                 components: int | None = None, seed: int = 0, threads: Literal['auto'] | int = 'auto',
+                 portable: bool = False, memory_limit: int | str = 'auto') -> None: ...
 
 class DBRDA(Estimator):
     def __init__(self, *, condition: Sequence[str] = (), scores: Literal['wa', 'lc'] = 'wa', permutations: int = 999,
-                 components: Literal['auto'] | int | None = None, metric: str | Mapping[str, Any] = 'euclidean',
+                 components: int | None = None, metric: str | Mapping[str, Any] = 'euclidean',
                  metric_p: float | None = None, kind: Literal['features', 'dissimilarities'] = 'features',
                  seed: int = 0, threads: Literal['auto'] | int = 'auto', portable: bool = False,
                  memory_limit: int | str = 'auto') -> None: ...
 
 class CA(Estimator):
-    def __init__(self, *, loadings: Literal['principal', 'standard'] = 'principal',
-                 components: Literal['auto'] | int | None = None, seed: int = 0,
-                 threads: Literal['auto'] | int = 'auto', portable: bool = False,
+    def __init__(self, *, loadings: Literal['principal', 'standard'] = 'principal', components: int | None = None,
+                 seed: int = 0, threads: Literal['auto'] | int = 'auto', portable: bool = False,
                  memory_limit: int | str = 'auto') -> None: ...
 
 class MCA(Estimator):
-    def __init__(self, *, loadings: Literal['principal', 'standard'] = 'principal',
-                 components: Literal['auto'] | int | None = None, seed: int = 0,
-                 threads: Literal['auto'] | int = 'auto', portable: bool = False,
+    def __init__(self, *, loadings: Literal['principal', 'standard'] = 'principal', components: int | None = None,
+                 seed: int = 0, threads: Literal['auto'] | int = 'auto', portable: bool = False,
                  memory_limit: int | str = 'auto') -> None: ...
 
 class MFA(Estimator):
-    def __init__(self, *, categories: Sequence[str] = (), components: Literal['auto'] | int | None = None,
-                 iterate_limit: int = 10000, iterate_tolerance: float = 1e-09, groups: Sequence[str] = (),
-                 supplementary: Sequence[str] = (), center: Sequence[str] = (),
-                 missing: Literal['error', 'drop', 'mean', 'model'] = 'error', seed: int = 0,
+    def __init__(self, *, categories: Sequence[str] = (), components: int | None = None, groups: Sequence[str] = (),
+                 supplementary: Sequence[str] = (), center: Sequence[str] = (), seed: int = 0,
                  threads: Literal['auto'] | int = 'auto', portable: bool = False,
                  memory_limit: int | str = 'auto') -> None: ...
 
 class FAMD(Estimator):
-    def __init__(self, *, categories: Sequence[str] = (), components: Literal['auto'] | int | None = None,
-                 iterate_limit: int = 10000, iterate_tolerance: float = 1e-09,
-                 missing: Literal['error', 'drop', 'mean', 'model'] = 'error', seed: int = 0,
+    def __init__(self, *, categories: Sequence[str] = (), components: int | None = None, seed: int = 0,
                  threads: Literal['auto'] | int = 'auto', portable: bool = False,
                  memory_limit: int | str = 'auto') -> None: ...
 
 class STATIS(Estimator):
-    def __init__(self, *, categories: Sequence[str] = (), components: Literal['auto'] | int | None = None,
-                 iterate_limit: int = 10000, iterate_tolerance: float = 1e-09, groups: Sequence[str] = (),
+    def __init__(self, *, categories: Sequence[str] = (), components: int | None = None, groups: Sequence[str] = (),
                  supplementary: Sequence[str] = (), center: Sequence[str] = (),
                  normalization: Literal['frobenius', 'eigenvalue'] = 'frobenius',
-                 kind: Literal['features', 'dissimilarities'] = 'features',
-                 missing: Literal['error', 'drop', 'mean', 'model'] = 'error', seed: int = 0,
+                 kind: Literal['features', 'dissimilarities'] = 'features', seed: int = 0,
                  threads: Literal['auto'] | int = 'auto', portable: bool = False,
                  memory_limit: int | str = 'auto') -> None: ...
 
 class CCA(Estimator):
-    def __init__(self, *, components: Literal['auto'] | int | None = None, seed: int = 0,
-                 threads: Literal['auto'] | int = 'auto', portable: bool = False,
-                 memory_limit: int | str = 'auto') -> None: ...
+    def __init__(self, *, components: int | None = None, seed: int = 0, threads: Literal['auto'] | int = 'auto',
+                 portable: bool = False, memory_limit: int | str = 'auto') -> None: ...
 
 class IBFA(Estimator):
-    def __init__(self, *, given: Literal['both', 'first'] = 'both', components: Literal['auto'] | int | None = None,
+    def __init__(self, *, given: Literal['both', 'first'] = 'both', components: int | None = None,
                  minimize_limit: int = 1000, minimize_tolerance: float = 1e-09, seed: int = 0,
                  threads: Literal['auto'] | int = 'auto', portable: bool = False,
                  memory_limit: int | str = 'auto') -> None: ...
 
 class GIB(Estimator):
-    def __init__(self, *, beta: float | None = None, components: Literal['auto'] | int | None = None, seed: int = 0,
+    def __init__(self, *, beta: float | None = None, components: int | None = None, seed: int = 0,
                  threads: Literal['auto'] | int = 'auto', portable: bool = False,
                  memory_limit: int | str = 'auto') -> None: ...
 
 class IB(Estimator):
     def __init__(self, *, beta: float | None = None, annealing_steps: int = 30, annealing_limit: int = 3000,
-                 annealing_tolerance: float = 1e-09, components: Literal['auto'] | int | None = None, seed: int = 0,
+                 annealing_tolerance: float = 1e-09, components: int | None = None, seed: int = 0,
                  threads: Literal['auto'] | int = 'auto', portable: bool = False,
                  memory_limit: int | str = 'auto') -> None: ...
 
 class SFA(Estimator):
-    def __init__(self, *, degree: Literal[1, 2] = 1, components: Literal['auto'] | int | None = None, seed: int = 0,
+    def __init__(self, *, degree: Literal[1, 2] = 1, components: int | None = None, seed: int = 0,
                  threads: Literal['auto'] | int = 'auto', portable: bool = False,
                  memory_limit: int | str = 'auto') -> None: ...
 
@@ -395,8 +382,7 @@ class LGSSM(Estimator):
     def __init__(self, *, dynamics: str | Mapping[str, Any] = 'full',
                  dynamics_coefficients: Sequence[float] | None = None,
                  noise: Literal['each', 'equal', 'vanishing'] = 'each', floor: float = 0.0001,
-                 iterate_limit: int = 10000, iterate_tolerance: float = 1e-09,
-                 components: Literal['auto'] | int | None = None,
+                 iterate_limit: int = 10000, iterate_tolerance: float = 1e-09, components: int | None = None,
                  missing: Literal['error', 'drop', 'mean', 'model'] = 'error', seed: int = 0,
                  threads: Literal['auto'] | int = 'auto', portable: bool = False,
                  memory_limit: int | str = 'auto') -> None: ...
@@ -404,21 +390,21 @@ class LGSSM(Estimator):
 class ICA(Estimator):
     def __init__(self, *, algorithm: Literal['symmetric', 'deflation'] = 'symmetric',
                  contrast: Literal['logcosh', 'exp', 'cube'] = 'logcosh', iterate_limit: int = 10000,
-                 iterate_tolerance: float = 1e-09, components: Literal['auto'] | int | None = None, seed: int = 0,
+                 iterate_tolerance: float = 1e-09, components: int | None = None, seed: int = 0,
                  threads: Literal['auto'] | int = 'auto', portable: bool = False,
                  memory_limit: int | str = 'auto') -> None: ...
 
 class NMF(Estimator):
     def __init__(self, *, objective: Literal['frobenius', 'kullback_leibler'] = 'frobenius',
                  start: Literal['nndsvda', 'random'] = 'nndsvda', sweeps: int = 3, iterate_limit: int = 10000,
-                 iterate_tolerance: float = 1e-05, components: Literal['auto'] | int | None = None, seed: int = 0,
+                 iterate_tolerance: float = 1e-05, components: int | None = None, seed: int = 0,
                  threads: Literal['auto'] | int = 'auto', portable: bool = False,
                  memory_limit: int | str = 'auto') -> None: ...
 
 class RandomProjection(Estimator):
     def __init__(self, *, kind: Literal['gaussian', 'sparse', 'orthogonal'] = 'gaussian',
-                 density: Literal['auto'] | float = 'auto', components: Literal['auto'] | int | None = None,
-                 seed: int = 0, threads: Literal['auto'] | int = 'auto', portable: bool = False,
+                 density: Literal['auto'] | float = 'auto', components: int | None = None, seed: int = 0,
+                 threads: Literal['auto'] | int = 'auto', portable: bool = False,
                  memory_limit: int | str = 'auto') -> None: ...
 
 class Autoencoder(Estimator):
@@ -431,35 +417,20 @@ class Autoencoder(Estimator):
                  dropout: float = 0.0, learning_epochs: int = 50, learning_batch: int = 128,
                  learning_rate: float = 0.001, learning_schedule: Literal['cosine', 'constant'] = 'cosine',
                  learning_decay: float = 0.0, learning_validation: float = 0.1, learning_patience: int = 10,
-                 learning_precision: Literal['float32', 'float64'] = 'float32',
-                 components: Literal['auto'] | int | None = None, seed: int = 0,
-                 threads: Literal['auto'] | int = 'auto', portable: bool = False,
+                 learning_precision: Literal['float32', 'float64'] = 'float32', components: int | None = None,
+                 seed: int = 0, threads: Literal['auto'] | int = 'auto', portable: bool = False,
                  memory_limit: int | str = 'auto') -> None: ...
 
 class VAE(Estimator):
     def __init__(self, *, layers: Sequence[int] = (),
                  activation: Literal['tanh', 'relu', 'softplus', 'logistic'] = 'softplus',
                  training: Literal['auto', 'always'] = 'auto', likelihood: str | Mapping[str, Any] = 'gaussian',
-                 likelihood_noise: float | None = None, beta: float = 1.0,
-                 family: Literal['mean-field', 'full', 'free'] = 'mean-field', importance: int = 50,
+                 likelihood_noise: float | None = None, beta: float = 1.0, importance: int = 50,
                  learning_epochs: int = 50, learning_batch: int = 128, learning_rate: float = 0.001,
                  learning_schedule: Literal['cosine', 'constant'] = 'cosine', learning_decay: float = 0.0,
                  learning_validation: float = 0.1, learning_patience: int = 10,
-                 learning_precision: Literal['float32', 'float64'] = 'float32',
-                 components: Literal['auto'] | int | None = None, seed: int = 0,
-                 threads: Literal['auto'] | int = 'auto', portable: bool = False,
-                 memory_limit: int | str = 'auto') -> None: ...
-
-class VIB(Estimator):
-    def __init__(self, *, layers: Sequence[int] = (),
-                 activation: Literal['tanh', 'relu', 'softplus', 'logistic'] = 'softplus',
-                 training: Literal['auto', 'always'] = 'auto', beta: float | None = None, curve: int = 1,
-                 draws: int = 32, learning_epochs: int = 50, learning_batch: int = 128, learning_rate: float = 0.001,
-                 learning_schedule: Literal['cosine', 'constant'] = 'cosine', learning_decay: float = 0.0,
-                 learning_validation: float = 0.1, learning_patience: int = 10,
-                 learning_precision: Literal['float32', 'float64'] = 'float32',
-                 components: Literal['auto'] | int | None = None, seed: int = 0,
-                 threads: Literal['auto'] | int = 'auto', portable: bool = False,
+                 learning_precision: Literal['float32', 'float64'] = 'float32', components: int | None = None,
+                 seed: int = 0, threads: Literal['auto'] | int = 'auto', portable: bool = False,
                  memory_limit: int | str = 'auto') -> None: ...
 
 class GPLVM(Estimator):
@@ -470,15 +441,14 @@ class GPLVM(Estimator):
                  constraint_ridge: float | None = None, constraint_hidden: int | None = None,
                  start: str | Mapping[str, Any] = 'pca', start_neighbors: int | None = None,
                  start_restarts: int | None = None, minimize_limit: int = 5000, minimize_tolerance: float = 1e-05,
-                 components: Literal['auto'] | int | None = None,
-                 missing: Literal['error', 'drop', 'mean', 'model'] = 'error', seed: int = 0,
-                 threads: Literal['auto'] | int = 'auto', portable: bool = False,
+                 components: int | None = None, missing: Literal['error', 'drop', 'mean', 'model'] = 'error',
+                 seed: int = 0, threads: Literal['auto'] | int = 'auto', portable: bool = False,
                  memory_limit: int | str = 'auto') -> None: ...
 
 class MVGPLVM(Estimator):
     def __init__(self, *, inducing: int = 30, threshold: float = 0.01, start: str | Mapping[str, Any] = 'pca',
                  start_neighbors: int | None = None, start_restarts: int | None = None, minimize_limit: int = 5000,
-                 minimize_tolerance: float = 1e-05, components: Literal['auto'] | int | None = None,
+                 minimize_tolerance: float = 1e-05, components: int | None = None,
                  missing: Literal['error', 'drop', 'mean', 'model'] = 'error', seed: int = 0,
                  threads: Literal['auto'] | int = 'auto', portable: bool = False,
                  memory_limit: int | str = 'auto') -> None: ...
@@ -489,17 +459,7 @@ class GPDM(Estimator):
                  dynamics_order: Literal[1, 2] = 1, dynamics_floor: float = 0.0001, dynamics_weight: float = 1.0,
                  start: str | Mapping[str, Any] = 'pca', start_neighbors: int | None = None,
                  start_restarts: int | None = None, minimize_limit: int = 5000, minimize_tolerance: float = 1e-05,
-                 components: Literal['auto'] | int | None = None, forecast: int = 0,
-                 missing: Literal['error', 'drop', 'mean', 'model'] = 'error', seed: int = 0,
-                 threads: Literal['auto'] | int = 'auto', portable: bool = False,
-                 memory_limit: int | str = 'auto') -> None: ...
-
-class GPSSM(Estimator):
-    def __init__(self, *, kernel: Sequence[Literal['rbf', 'rbf-ard', 'linear', 'bias']] = ('rbf', 'bias'),
-                 transition: Sequence[Literal['rbf', 'linear', 'bias']] = ('rbf', 'linear'), inducing: int = 20,
-                 start: str | Mapping[str, Any] = 'pca', start_neighbors: int | None = None,
-                 start_restarts: int | None = None, minimize_limit: int = 5000, minimize_tolerance: float = 1e-05,
-                 components: Literal['auto'] | int | None = None, forecast: int = 0,
+                 components: int | None = None, forecast: int = 0,
                  missing: Literal['error', 'drop', 'mean', 'model'] = 'error', seed: int = 0,
                  threads: Literal['auto'] | int = 'auto', portable: bool = False,
                  memory_limit: int | str = 'auto') -> None: ...
