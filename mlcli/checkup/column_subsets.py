@@ -19,37 +19,46 @@ from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.sample_size import sample_of
 from mlcli.checkup.features import label_groups
-from mlcli.checkup.report import ColumnSubsets, Interval, Separation
+from mlcli.checkup.report import ColumnSubsets, Interval, Separation, Skipped
 from mlcli.core.euclidean_distances import squared_distances
+from mlcli.data.options.wording import counted, shown
 
+CHECK = "column_subsets"  # its name in reports
 DRAWS = 20  # orders of the columns
 FEWEST, MOST = 10, 300  # rows: fewer make no curve, and of more a sample is compared
 WORK = 1.2e10  # multiplications of all draws, which limit the sample of a wide table
-LEAST = 1e-60  # of the largest standard deviation: a column that varies less is constant, so that powers do not vanish
+LEAST = 1e-60  # of the largest standard deviation: columns that vary less are left out, so that powers do not vanish
 INTERVAL = 0.1, 0.5, 0.9  # quantiles over draws
 
 
 @stage("column subsets")
-def subsets_of(values: Array, labels: Mapping[str, Sequence[str]], compute: Compute) -> ColumnSubsets | None:
+def subsets_of(values: Array, labels: Mapping[str, Sequence[str]],
+               compute: Compute) -> tuple[ColumnSubsets | None, list[Skipped]]:
     """Return how distances between rows (n x d), of numbers of at most one in size, depend on the number of columns.
 
-    A label of the rows has a curve if it has 2 to 50 values. Of many rows a seeded sample is compared. Returns None for
-    fewer than two columns that vary, or fewer than `FEWEST` rows.
+    A label of the rows has a curve if it has 2 to 50 values; rows without a value do not count there. Of many rows a
+    seeded sample is compared. The first is None for fewer than two columns that vary, or fewer than `FEWEST` rows; the
+    second says so, and which labels have no curve.
     """
     generator = compute.generator()
     affordable = int(np.sqrt(WORK / (DRAWS * max(1, values.shape[1]))))
     rows = sample_of(len(values), min(MOST, max(affordable, 5 * FEWEST)), generator)
-    points = values[rows] - values[rows].mean(axis=0)
+    varying = values[rows][:, np.ptp(values[rows], axis=0) > 0]
+    points = varying - varying.mean(axis=0)
     deviations = points.std(axis=0)
     points = points[:, deviations > LEAST * deviations.max(initial=0.0)]
-    if len(points) < FEWEST or points.shape[1] < 2:
-        return None
+    if len(points) < FEWEST:
+        return None, [Skipped(CHECK, f"it takes {FEWEST} rows, and {counted(len(points), 'row')} can be compared")]
+    if points.shape[1] < 2:
+        small = f" by more than {LEAST:g} of the one that varies most" if varying.shape[1] > 1 else ""
+        return None, [Skipped(CHECK, f"it takes two columns that vary{small}")]
     sizes = nested_sizes(points.shape[1])
     orders = [generator.permutation(points.shape[1]) for _ in range(DRAWS)]
-    groups = dict(label_groups({name: [texts[row] for row in rows.tolist()] for name, texts in labels.items()}))
+    groups, reasons = label_groups(labels, rows)
     curves = [curves_of(points, order, sizes, groups) for order in one_by_one(orders)]
     pairs = PairSums.of(points)
     within = {name: PairSums.within(points, codes) for name, codes in groups.items()}
+    labeled = {name: PairSums.of(points[codes >= 0]) for name, codes in groups.items()}
     variation = intervals(curve.variation for curve in curves)
     return ColumnSubsets(
         rows=len(points), draws=DRAWS, sizes=sizes, nearest_over_farthest=intervals(curve.nearest for curve in curves),
@@ -57,8 +66,9 @@ def subsets_of(values: Array, labels: Mapping[str, Sequence[str]], compute: Comp
         independent_columns=2 / variation[-1].median**2,
         separation=tuple(Separation(
             label=name, values=int(codes.max()) + 1, nearer=intervals(curve.nearer[name] for curve in curves),
-            nearer_independent=medians(separation(within[name], pairs.less(within[name]), order, sizes)
-                                       for order in orders)) for name, codes in groups.items()))
+            nearer_independent=medians(separation(within[name], labeled[name].less(within[name]), order, sizes)
+                                       for order in orders)) for name, codes in groups.items())), [
+        Skipped(f"{CHECK}.separation of {shown(name)}", reason) for name, reason in reasons.items()]
 
 
 def nested_sizes(columns: int) -> tuple[int, ...]:
@@ -78,7 +88,9 @@ class SubsetCurves:
 def curves_of(points: Array, order: Indices, sizes: Sequence[int], groups: Mapping[str, Indices]) -> SubsetCurves:
     """Return the figures of the first columns of points (n x d) in an order (d), for groups of rows (n each)."""
     upper = np.triu_indices(len(points), 1)
-    same = {name: codes[upper[0]] == codes[upper[1]] for name, codes in groups.items()}
+    of_pairs = {name: (codes[upper[0]], codes[upper[1]]) for name, codes in groups.items()}
+    same = {name: (one >= 0) & (one == other) for name, (one, other) in of_pairs.items()}
+    different = {name: (one != other) & (one >= 0) & (other >= 0) for name, (one, other) in of_pairs.items()}
     squared = np.zeros((len(points), len(points)))
     nearest, variation, nearer = [], [], {name: list[float]() for name in groups}
     for low, high in pairwise((0, *sizes)):
@@ -91,7 +103,7 @@ def curves_of(points: Array, order: Indices, sizes: Sequence[int], groups: Mappi
         apart = squared[upper] / squared.max()
         variation.append(float(apart.std() / apart.mean()))
         for name, alike in same.items():
-            nearer[name].append(share_below(apart[alike], apart[~alike]))
+            nearer[name].append(share_below(apart[alike], apart[different[name]]))
     return SubsetCurves(np.array(nearest), np.array(variation), {name: np.array(line) for name, line in nearer.items()})
 
 

@@ -12,7 +12,7 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Dissimilarities, Spatial, TextColumns
 from mlcli.base.values.inputs import Features as Points
 from mlcli.base.values.sample_size import sample_of
-from mlcli.checkup.column_subsets import FEWEST, subsets_of
+from mlcli.checkup.column_subsets import subsets_of
 from mlcli.checkup.features import features_of, labels_of, missing_in_all, outliers_of
 from mlcli.checkup.findings import findings_of
 from mlcli.checkup.graph import concentration_of, edges_of, graph_facts, hubness_of, intrinsic_of
@@ -26,7 +26,6 @@ from mlcli.core.kernels.forms import square_memory
 from mlcli.core.metrics.distances import is_euclidean
 from mlcli.core.metrics.distances import metric_of as comparison_of
 from mlcli.data.options.input import Input
-from mlcli.data.options.wording import shown
 from mlcli.data.pairs.similarities import to_dissimilarities
 from mlcli.data.pairs.square import look_like_similarities
 from mlcli.data.pairs.symmetry import symmetrize
@@ -119,14 +118,9 @@ def _of_features(report: Report, table: Table, config: RunConfig, neighbors: Nei
 
 def _by_columns(report: Report, table: Table, compute: Compute) -> Report:
     """Add distances over the number of columns, as they are before a reduction, and say which labels have no curve."""
-    found = subsets_of(Points(table.values, table.ids, table.columns).normalized().values, table.labels, compute)
-    if found is None:
-        skipped = Skipped("column_subsets", f"it takes two columns that vary, and {FEWEST} rows")
-        return replace(report, skipped=(*report.skipped, skipped))
-    drawn = {separation.label for separation in found.separation}
-    skips = (Skipped(f"column_subsets.separation of {shown(name)}", "classes are 2 to 50 values, with three rows each "
-                     "or more on average") for name in table.labels if name not in drawn)
-    return replace(report, column_subsets=found, skipped=(*report.skipped, *skips))
+    values = Points(table.values, table.ids, table.columns).normalized().values
+    found, skipped = subsets_of(values, table.labels, compute)
+    return replace(report, column_subsets=found, skipped=(*report.skipped, *skipped))
 
 
 def _rows_as_they_are(report: Report, table: Table, compute: Compute) -> Report:

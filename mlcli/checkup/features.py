@@ -1,6 +1,6 @@
 """A table of points as it stands in the file: missing cells, repeated and outlying rows, columns, scales, labels."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -10,11 +10,13 @@ from mlcli.base.stages.stage import stage
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features
+from mlcli.base.values.missing import classes_of
 from mlcli.base.values.sample_size import sample_of
 from mlcli.base.values.scaling import Unit
 from mlcli.checkup.report import ColumnScales, Far, LabelFacts, Missing, NearlyConstant, Outliers, TableFacts
 from mlcli.core.graph.search import Lists
 from mlcli.core.linalg import leading_eigen
+from mlcli.data.options.wording import counted
 from mlcli.data.prepare.columns import codes_of
 from mlcli.data.prepare.scales import spreads
 from mlcli.data.table.cells import ROWS
@@ -91,10 +93,10 @@ LEAST_ROWS = 3  # least average number of rows for each value
 def labels_of(data: Features, labels: Mapping[str, Sequence[str]], compute: Compute) -> tuple[LabelFacts, ...]:
     """Return the shares of the first principal components that labels explain, on at most 2,000 rows."""
     rows = sample_of(len(data.values), SAMPLE, compute.generator())
-    groups = dict(label_groups({name: [texts[row] for row in rows.tolist()] for name, texts in labels.items()}))
+    groups, _ = label_groups(labels, rows)
     axes = components(data.normalized().values[rows]) if groups else ()
-    return tuple(LabelFacts(name, int(codes.max()) + 1, tuple(epsilon_squared(axis, codes) for axis in axes))
-                 for name, codes in groups.items())
+    return tuple(LabelFacts(name, int(codes.max()) + 1, tuple(
+        epsilon_squared(axis[codes >= 0], codes[codes >= 0]) for axis in axes)) for name, codes in groups.items())
 
 
 def components(values: Array) -> Array:
@@ -104,12 +106,25 @@ def components(values: Array) -> Array:
     return leading(min(AXES, int((eigenvalues > ROUNDING * eigenvalues[0]).sum()))).T
 
 
-def label_groups(labels: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, Indices]]:
-    """Yield labels that divide the rows into few groups, with the group number of each row."""
+def label_groups(labels: Mapping[str, Sequence[str]], rows: Indices) -> tuple[dict[str, Indices], dict[str, str]]:
+    """Return the labels that divide rows (m) into few groups, with the group of each (m), and why others do not.
+
+    A row without a label is in no group, -1.
+    """
+    groups, reasons = dict[str, Indices](), dict[str, str]()
     for name, texts in labels.items():
-        values, codes = np.unique(np.array(texts), return_inverse=True)
-        if 2 <= len(values) <= min(MOST, len(texts) // LEAST_ROWS):
-            yield name, codes.astype(np.int64)
+        values, codes = classes_of([texts[row] for row in rows.tolist()])
+        count, known = len(values), int(np.sum(codes >= 0))
+        if count < 2:
+            reasons[name] = "it has one value only" if count else "no row has a value"
+        elif count > MOST:
+            reasons[name] = f"it has {count:,} values, and {MOST} are the most"
+        elif known < LEAST_ROWS * count:
+            reasons[name] = (f"{counted(known, 'row')} with {count} values are fewer than {LEAST_ROWS} to a value on "
+                             "average")
+        else:
+            groups[name] = codes
+    return groups, reasons
 
 
 def epsilon_squared(axis: Array, codes: Indices) -> float:

@@ -318,7 +318,7 @@ def subset_sentences(subsets: ColumnSubsets) -> list[str]:
 def _farthest(nearest: float) -> str:
     """Return how far the farthest row is, if the nearest one is at this share of its distance."""
     if nearest == 0:
-        return "half of all rows have another one at the same place"
+        return "half of all rows or more have another one at the same place"
     times = f"{1 / nearest:,.0f}" if nearest * MANY < 1 else f"{1 / nearest:.3g}"
     return f"the farthest row is {'only ' if nearest * ALIKE > 1 else ''}{times} times as far as the nearest"
 

@@ -12,13 +12,15 @@ from scipy.stats import mannwhitneyu
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.checkup.column_subsets import FEWEST, PairSums, nested_sizes, share_below, subsets_of
+from mlcli.checkup.features import labels_of
 from mlcli.checkup.lines import subset_sentences
 from mlcli.checkup.report import ColumnSubsets, Interval
+from tests.support import features
 
 
 def subsets(points: Array, **labels: list[str]) -> ColumnSubsets:
-    found = subsets_of(points / max(1.0, np.abs(points).max()), labels, Compute())
-    assert found is not None
+    found, skipped = subsets_of(points / max(1.0, np.abs(points).max()), labels, Compute())
+    assert found is not None and not skipped
     return found
 
 
@@ -109,9 +111,39 @@ def test_a_unit_changes_nothing(factor: float) -> None:
 
 def test_too_few_rows_or_columns_have_no_curve() -> None:
     points = np.random.default_rng(0).standard_normal((30, 2)) / 8
-    assert subsets_of(points[: FEWEST - 1], {}, Compute()) is None
-    assert subsets_of(points * [1.0, 0.0], {}, Compute()) is None
-    assert subsets_of(points, {"many": [str(row) for row in range(30)]}, Compute()).separation == ()  # type: ignore[union-attr]
+    for some, said in ((points[: FEWEST - 1], "10 rows, and 9 rows"), (points * [1.0, 0.0], "columns that vary"),
+                       (points * [1.0, 0.0] + 0.1, "columns that vary"), (points * [1.0, 1e-70], "more than 1e-60 of")):
+        found, (skipped,) = subsets_of(some, {}, Compute())
+        assert found is None and skipped.check == "column_subsets" and said in skipped.reason
+
+
+@pytest.mark.parametrize(("texts", "reason"), [
+    ([str(row) for row in range(30)], "30 rows with 30 values are fewer than 3"), (["a"] * 30, "one value only"),
+    (["", "NA", " "] * 10, "no row has a value"), ([*"ab" * 2, *[""] * 26], "4 rows with 2 values")])
+def test_a_label_without_a_curve_has_its_own_reason(texts: list[str], reason: str) -> None:
+    points = np.random.default_rng(0).standard_normal((30, 2)) / 8
+    found, (skipped,) = subsets_of(points, {"kind": texts}, Compute())
+    assert found is not None and found.separation == () and reason in skipped.reason
+    assert skipped.check == "column_subsets.separation of 'kind'"
+
+
+def test_rows_without_a_label_do_not_count() -> None:
+    points, labels = classes(60, 4, 1.0)
+    some = np.arange(60) % 3 > 0
+    unlabeled = [label if known else "" for label, known in zip(labels, some, strict=True)]
+    one, other = (subsets(part, kind=texts).separation[0] for part, texts in (
+        (points, unlabeled), (points[some], [label for label in unlabeled if label])))
+    assert (one.values, one.nearer[-1].median) == (2, pytest.approx(other.nearer[-1].median))
+    assert one.nearer_independent[-1] == pytest.approx(other.nearer_independent[-1])
+    data = features(points)
+    given, kept = (labels_of(part, {"kind": texts}, Compute())[0] for part, texts in (
+        (data, unlabeled), (data, labels)))
+    assert given.values == kept.values == 2 and given.shares[0] == pytest.approx(kept.shares[0], abs=0.1)
+
+
+def test_where_all_rows_have_a_double_at_least_half_have_one() -> None:
+    points = np.repeat(np.random.default_rng(0).standard_normal((15, 3)), 2, axis=0)
+    assert "half of all rows or more have another one" in subset_sentences(subsets(points))[0]
 
 
 def test_sentences_tell_columns_that_add_up_from_columns_that_blur() -> None:

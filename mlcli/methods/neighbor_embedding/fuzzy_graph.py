@@ -10,7 +10,7 @@ from mlcli.base.stages.stage import running, stage
 from mlcli.base.stored import result
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.inputs import AffinityGraph, Features, Joined, Labeled, WeightedGraph
-from mlcli.base.values.missing import present_cells
+from mlcli.base.values.missing import classes_of
 from mlcli.core.arithmetic import binary_logarithm, exponential, logarithm, normal_numbers, sum_of_all
 from mlcli.core.graph.graph import Graph, symmetrize
 from mlcli.core.graph.neighbors import Nearest
@@ -180,14 +180,11 @@ def known_classes(labels: Sequence[str]) -> Indices:
 
     Raises GeometryError for fewer than two classes.
     """
-    there = present_cells(labels)
-    names, classes = np.unique(np.asarray(labels)[there], return_inverse=True)
+    names, classes = classes_of(labels)
     if len(names) < 2:
         raise GeometryError("ONE-CLASS", "the labels name one class only" if len(names) else "no row has a label",
                             where="input.label_columns", hint="name two classes, or leave target_weight out")
-    found = np.full(len(labels), -1)
-    found[there] = classes
-    return found
+    return classes
 
 
 def class_graph(graph: Graph, data: Labeled, weight: float) -> Graph:
