@@ -86,10 +86,16 @@ def route(folder: Path, start: str, end: str) -> Routed:
 
 
 def place_of(name: str, ids: Sequence[str], where: str) -> int:
-    """Return the number of the point with an id; raises ConfigError with the most similar ids."""
+    """Return the number of the point with an id; raises ConfigError with similar ids, or a range of numbers."""
     place = next((place for place, known in enumerate(ids) if known == name), None)
     if place is None:
-        near = difflib.get_close_matches(name, ids[:NEAR], n=3)
-        hint = f"did you mean {' or '.join(map(shown, near))}?" if near else f"its points are {listed(ids)}"
+        if all(known.isascii() and known.isdigit() for known in ids):
+            first, last = (found(map(int, ids)) for found in (min, max))
+            some = f"{len(ids):,} of the numbers" if len(ids) <= last - first else "the numbers"
+            hint = f"its points are {some} {first} to {last}"
+        elif near := difflib.get_close_matches(name, ids[:NEAR], n=3):
+            hint = f"did you mean {' or '.join(map(shown, near))}?"
+        else:
+            hint = f"its points are {listed(ids)}"
         raise ConfigError("UNKNOWN-ID", f"the run has no point {shown(name)}", where=where, hint=hint)
     return place

@@ -60,6 +60,21 @@ def test_a_point_to_itself_is_a_path_of_one_point(mlcli: Caller) -> None:
     assert way(mlcli("route", "run", "p7", "p7")) == (["p7"], [0.0])
     assert mlcli("route", "run", "p7", "p7", "--picture", "one.svg", "-q").code == 0
     assert "0 steps, 0 long" in Path("one.svg").read_text()
+    called = mlcli("route", "run", "p7", "p7", "--explain", "one.html", "-o", "one.csv")
+    assert called.code == 0 and "from 'p7' to itself has no step" in called.err
+    assert "Floyd" not in Path("one.html").read_text()
+
+
+@pytest.mark.parametrize(("rows", "numbers"), [([], "the numbers 1 to 50"), ([3, 8], "48 of the numbers 1 to 50")])
+def test_an_unknown_number_is_refused_with_the_range(mlcli: Caller, rows: list[int], numbers: str,
+                                                     wording: Wording) -> None:
+    values = np.genfromtxt("points.csv", delimiter=",", skip_header=1)[:, 1:]
+    values[rows] = np.nan
+    np.save("points.npy", values)
+    mlcli.finished("embed", "points.npy", "-m", "isomap", "-k", "5", "-o", "plain", "-q", "--set",
+                   "prepare.missing=drop")
+    called = mlcli("route", "plain", "1", "51")
+    assert (called.code, wording(called.err)) == (78, ["E-UNKNOWN-ID"]) and f"its points are {numbers}" in called.err
 
 
 @pytest.mark.parametrize("format", ["csv", "npy"])
