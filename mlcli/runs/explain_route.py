@@ -72,6 +72,9 @@ class ExplainedRoute:
         if not self.reached:
             return (f"There is no path from {start} to {end}: {counted(count, 'point')} of {size:,} can be reached; "
                     "all others keep an infinite distance, as they lie in other pieces of the graph.")
+        if count == 1:
+            return (f"The path from {start} to itself has no step and is 0 long: the first of {counted(size, 'point')} "
+                    f"is the target, so the search ends before it looks at another one.")
         return (f"{end} is settled after {counted(count - 1, 'other point')} of {size:,}: the shortest path from "
                 f"{start} has {counted(len(self.way) - 1, 'step')} and is {number(float(self.search.lengths[-1]))} "
                 f"long. {counted(len(self.search.frontier), 'point')} had a tentative distance, and "
@@ -82,13 +85,14 @@ class ExplainedRoute:
         names = [shorten(name, NAMED) for name in self.names(self.given.ends)]
         lead = f'<p class="lead">{safe(self.sentence(), 1000)}</p>'
         steps = Html("<ol>" + "".join(f"<li>{safe(step, 1000)}</li>" for step in STEPS) + "</ol>")
+        several = len(self.search.settled) > 1
         return document(f"Dijkstra\u2019s algorithm from {names[0]} to {names[1]}", lead, join([
             section("The visited part of the graph", figure(self.figure(), (
                 "Points on the first two axes of the run. Colors of settled points are the order in which they are "
                 "settled, by distance; a thick line leads to the point before on the shortest path to each. Gray "
                 "lines are their other edges."))),
             section("The algorithm", steps), section("Settled points, in order", *self._settled()),
-            section("Floyd\u2019s algorithm on the first points", *self._floyd())]))
+            section("Floyd\u2019s algorithm on the first points", *self._floyd()) if several else None]))
 
     def _settled(self) -> Iterator[Part]:
         some = slice(MOST)

@@ -39,8 +39,7 @@ def route(run: behavior.Run, start: Start, end: End, *, output: behavior.Table =
     included, with the length of the path from A to each. Points without ids are named by their row numbers, from 1.
 
     With --explain the search stops at B, and the table lists the points that it settled, in order, with their distances
-    from A, and 1 for those on the path; the picture shows the visited part of the graph. Where there is no path, it
-    says so instead of ending with an error.
+    from A, and 1 for those on the path; the picture shows the visited part of the graph.
     """
     from mlcli.runs.route import route as route_of
 

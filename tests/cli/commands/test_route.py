@@ -208,7 +208,7 @@ def test_an_explanation_is_a_page_of_its_own(mlcli: Caller) -> None:
     Path("there.html").write_text("before")
     assert mlcli("route", "run", "p1", "p2", "--explain", "there.html").code == 73
     assert Path("there.html").read_text() == "before"
-    assert mlcli("route", "run", "p1", "p1", "--explain", "there.html", "--force", "-q").code == 0
+    assert mlcli("route", "run", "p1", "p5", "--explain", "there.html", "--force", "-q").code == 0
     assert "Floyd" in Path("there.html").read_text()
 
 
