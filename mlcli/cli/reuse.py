@@ -17,6 +17,7 @@ from mlcli.cli.screen.output import (
     print_json,
     refuse_existing,
     require_classes,
+    require_own_file,
     require_picture,
     write_out,
 )
@@ -43,18 +44,6 @@ def reading(path: str, assignments: Sequence[str], flags: Mapping[str, Any]) -> 
     return outside_layer(os.environ, assignments, given)
 
 
-def require_history(history: Path, outputs: Sequence[str]) -> None:
-    """Raise UsageError for a history that is also an output, and what `require_lines` raises."""
-    from mlcli.publication.publish import require_lines
-    from mlcli.runs.off_manifold import HISTORY
-
-    for output in outputs:
-        if Path(output).absolute() == history.absolute():
-            raise UsageError("ONE-OUTPUT", f"{output} cannot be an output and the history, to which a line is appended",
-                             where="--history", hint="give the history a file of its own")
-    require_lines(history, HISTORY)
-
-
 def put_to_use(use: Callable[..., Any], run: str, path: str, output: str, format: str | None, *, force: bool,
                assignments: Sequence[str] | None, flags: Mapping[str, Any], progress: Mode | None, quiet: bool,
                picture: str | None = None, classes: str | None = None, json: bool = False,
@@ -70,7 +59,7 @@ def put_to_use(use: Callable[..., Any], run: str, path: str, output: str, format
     """
     from mlcli.base.stages.stage import note
     from mlcli.engine.threads import threads_of
-    from mlcli.publication.publish import append_line
+    from mlcli.publication.publish import append_line, require_lines
     from mlcli.rundir.journal import recording
     from mlcli.runs.off_manifold import HISTORY, USUAL, OffManifoldCount, mapped
     from mlcli.runs.project import coordinates_alone
@@ -86,7 +75,8 @@ def put_to_use(use: Callable[..., Any], run: str, path: str, output: str, format
         count.require_reach(Path(run))
     refuse_existing(output, force)
     if history is not None:
-        require_history(history, [other for other in (output, picture, classes) if other is not None])
+        require_own_file("--history", str(history), {"-o": output, "--picture": picture, "--classes": classes})
+        require_lines(history, HISTORY)
     require_picture(picture, output, force)
     require_classes(classes, output, picture, force)
     layer = reading(path, assignments or [], flags)

@@ -8,7 +8,15 @@ import typer
 
 from mlcli.cli.line import behavior
 from mlcli.cli.screen.failure import say_written
-from mlcli.cli.screen.output import PAGES, drawn, format_of, refuse_existing, require_picture, write_out
+from mlcli.cli.screen.output import (
+    PAGES,
+    drawn,
+    format_of,
+    refuse_existing,
+    require_own_file,
+    require_picture,
+    write_out,
+)
 from mlcli.errors import UsageError
 from mlcli.publication.publish import publish_file
 from mlcli.publication.publish import refuse_existing as refuse_page
@@ -74,7 +82,5 @@ def require_page(page: Path | None, output: str, picture: str | None, *, force: 
     if page.suffix.lower() not in PAGES:
         raise UsageError("FORMAT", "an explanation is a page", where=f"--explain {page}"[:80],
                          hint="give a name that ends with .html")
-    if any(other is not None and page.resolve() == Path(other).resolve() for other in (output, picture)):
-        raise UsageError("ONE-FILE", "two outputs have the same file", where=f"--explain {page}"[:80],
-                         hint="give each a name of its own")
+    require_own_file("--explain", str(page), {"-o": output, "--picture": picture})
     refuse_page(page, None, force=force, flag="--explain")

@@ -13,7 +13,7 @@ from mlcli.base.values.compute import Compute
 from mlcli.cli.line.behavior import Force, Quiet
 from mlcli.cli.line.completion import completer_of
 from mlcli.cli.screen.failure import say_written
-from mlcli.cli.screen.output import format_of, refuse_existing, standard_output, write_out
+from mlcli.cli.screen.output import format_of, refuse_existing, require_own_file, standard_output, write_out
 from mlcli.config.layers import value_of
 from mlcli.data.options.formats import ANNDATA
 from mlcli.data.samples import NAMES, TABLES, names_with_columns, sample_parts
@@ -115,13 +115,11 @@ def write_sample(parts: "Iterator[Table]", output: str, *, force: bool) -> None:
 
 
 def refuse_labels(labels: str, output: str, truth: bool) -> None:
-    """Refuses labels that would be written twice, over the points, or in a format that has none; raises UsageError."""
+    """Refuse labels that would be written twice, over the points, or in a format that has none; raises UsageError."""
     if truth:
         raise UsageError("SAMPLE-LABELS", "--truth and --labels both write the labels", where="--labels",
                          hint="leave --truth out")
-    if labels == output or Path(labels).resolve() == Path(output).resolve():
-        raise UsageError("SAMPLE-LABELS", "the labels and the points cannot share a file", where="--labels",
-                         hint="give two names")
+    require_own_file("--labels", labels, {"-o": output})
     if format_of(labels, None) == "npy":
         raise UsageError("FORMAT", "an NPY file has no labels", where="--labels",
                          hint="the endings are .csv and .parquet")

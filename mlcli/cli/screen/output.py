@@ -2,9 +2,10 @@
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from os.path import realpath
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -73,9 +74,7 @@ def require_picture(picture: str | None, output: str, force: bool) -> None:
     """
     if picture is None:
         return
-    if Path(picture).absolute() == Path(output).absolute():
-        raise UsageError("ONE-FILE", "the picture and the table have the same file name", where="--picture",
-                         hint="choose another for one of the two")
+    require_own_file("--picture", picture, {"-o": output})
     if Path(picture).suffix.lower() not in PICTURES:
         raise UsageError("FORMAT", f"{Path(picture).suffix[:40]!r} is not a picture format", where="--picture",
                          hint=f"the endings are {', '.join(PICTURES)}")
@@ -86,13 +85,19 @@ def require_classes(classes: str | None, output: str, picture: str | None, force
     """Refuses a file of classes that could not be written; raises UsageError and OutputRefused."""
     if classes is None:
         return
-    if Path(classes).absolute() in {Path(other).absolute() for other in (output, picture) if other is not None}:
-        raise UsageError("ONE-FILE", "the classes and another output have the same file name", where="--classes",
-                         hint="choose another for one of the two")
+    require_own_file("--classes", classes, {"-o": output, "--picture": picture})
     if format_of(classes, None) == "npy":
         raise UsageError("FORMAT", "an NPY file has no names of classes", where="--classes",
                          hint="the endings are .csv and .parquet")
     refuse_existing(classes, force)
+
+
+def require_own_file(flag: str, path: str, others: Mapping[str, str | None]) -> None:
+    """Refuse a file that is also that of another flag, which may lead there over links; raises UsageError."""
+    for other, name in others.items():
+        if name is not None and realpath(path) == realpath(name):
+            raise UsageError("ONE-FILE", f"{flag} and {other} name the same file", where=f"{flag} {path}"[:80],
+                             hint="give each a file of its own")
 
 
 def format_of(output: str, format: str | None) -> str:

@@ -48,3 +48,16 @@ def test_counts_are_written_as_they_are_drawn(mlcli: Caller, ending: str) -> Non
     assert header == ["" if ending == "csv" else "id", "gene1", "gene2", "gene3"]
     assert [line[0] for line in lines] == list(table.ids)
     assert np.array_equal(np.array([line[1:] for line in lines], dtype=float), table.values)
+
+
+def test_an_npy_file_does_not_drop_the_truth(mlcli: Caller, wording: Wording) -> None:
+    called = mlcli("sample", "torus", "--rows", "9", "--truth", "-o", "torus.npy")
+    assert called.code == 2 and wording(called.err) == ["E-FORMAT"] and not Path("torus.npy").exists()
+    assert mlcli("sample", "torus", "--rows", "9", "--labels", "truth.csv", "-o", "torus.npy").code == 0
+    assert Path("truth.csv").read_text().splitlines()[0] == "id,t,h"
+
+
+def test_the_points_and_their_truth_have_files_of_their_own(mlcli: Caller) -> None:
+    Path("link.csv").symlink_to("points.csv")
+    called = mlcli("sample", "torus", "--rows", "9", "--labels", "link.csv", "-o", "points.csv")
+    assert called.code == 2 and "E-ONE-FILE" in called.err and not Path("points.csv").exists()

@@ -123,7 +123,7 @@ def test_a_history_has_a_line_for_each_projection(mlcli: Caller, run: str, wordi
 
 def test_a_history_is_no_output_and_its_last_line_is_ended(mlcli: Caller, run: str, wording: Wording) -> None:
     called = mlcli("project", run, "mixed.csv", "-o", "new.csv", "--history", "./new.csv")
-    assert called.code == 2 and wording(called.err) == ["E-ONE-OUTPUT"] and not Path("new.csv").exists()
+    assert called.code == 2 and wording(called.err) == ["E-ONE-FILE"] and not Path("new.csv").exists()
     Path("shares.csv").write_text(HISTORY, encoding="utf-8")
     assert mlcli("project", run, "mixed.csv", "-o", "new.csv", "--history", "shares.csv").code == 0
     head, line = Path("shares.csv").read_text(encoding="utf-8").splitlines()
