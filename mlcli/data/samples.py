@@ -296,10 +296,9 @@ def sample(name: str, rows: int | None, seed: int, noise: float | None = None, *
     the surface, the radius `r` of a ball, the distance `w` to the wall of a cube, `type` and `batch` of
     cells, `regime` and the fractions of water and oil in a pipe. Raises UsageError.
     """
-    size, width = size_of(require_name(name), rows, columns)
-    check(size, seed, noise or 0.0, columns)
+    name, size, width = size_of(name, rows, seed, noise, columns)
     require_memory(size, width, 8.0 * size * width)
-    parts = sample_parts(name, rows, seed, noise, truth=truth, columns=columns)
+    parts = draw_parts(name, size, width, seed, noise, truth=truth)
     first = next(parts)
     if first.rows == size:
         return first
@@ -321,23 +320,34 @@ def sample_parts(name: str, rows: int | None, seed: int, noise: float | None = N
 
     Raises UsageError.
     """
-    name = require_name(name)
-    counts, (size, width) = TABLES.get(name), size_of(name, rows, columns)
-    check(size, seed, noise or 0.0, columns)
-    require_memory(size, width, 8.0 * size * width if counts is None else HELD * size + 8.0 * DRAWN * width)
-    if counts is None:
-        return iter([sample_points(name, size, seed, noise, truth=truth, columns=columns)])
-    if noise is not None:
-        raise UsageError("SAMPLE-NOISE", "counts are random already", where="--noise", hint="leave it out")
-    parts = counts.make(size, width, seed)
+    name, size, width = size_of(name, rows, seed, noise, columns)
+    require_memory(size, width, 8.0 * size * width if name in SAMPLES else HELD * size + 8.0 * DRAWN * width)
+    return draw_parts(name, size, width, seed, noise, truth=truth)
+
+
+def draw_parts(name: str, rows: int, columns: int, seed: int, noise: float | None, *, truth: bool) -> Iterator[Table]:
+    """Return the rows of a sample in parts, of sizes that `size_of` has returned."""
+    if name in SAMPLES:
+        return iter([sample_points(name, rows, columns, seed, noise, truth=truth)])
+    parts = TABLES[name].make(rows, columns, seed)
     return parts if truth else (replace(part, labels={}) for part in parts)
 
 
-def size_of(name: str, rows: int | None, columns: int | None) -> tuple[int, int]:
-    """Return the numbers of rows and columns of a sample, chosen or by default."""
-    counts = TABLES.get(name)
-    return (rows if rows is not None else ROWS if counts is None else counts.rows,
-            columns or (SAMPLES[name].columns if counts is None else counts.columns))
+def size_of(name: str, rows: int | None, seed: int, noise: float | None, columns: int | None) -> tuple[str, int, int]:
+    """Return the name of a sample and its numbers of rows and columns, chosen or by default.
+
+    Raises UsageError for unknown names, invalid sizes, seeds and noise, and what the sample does not take.
+    """
+    name = require_name(name)
+    counts, shape = TABLES.get(name), SAMPLES.get(name)
+    size = rows if rows is not None else ROWS if counts is None else counts.rows
+    check(size, seed, noise or 0.0, columns)
+    if counts is not None and noise is not None:
+        raise UsageError("SAMPLE-NOISE", "counts are random already", where="--noise", hint="leave it out")
+    if shape is not None and shape.more is None and columns is not None:
+        raise UsageError("SAMPLE-COLUMNS", f"{name} has {shape.columns} columns", where="--columns",
+                         hint=f"leave it out, or choose {', '.join(names_with_columns())}")
+    return name, size, columns or (counts or SAMPLES[name]).columns
 
 
 def require_memory(rows: int, columns: int, size: float) -> None:
@@ -345,13 +355,10 @@ def require_memory(rows: int, columns: int, size: float) -> None:
     Compute().require(size, f"{rows:,} rows of {columns:,} columns", "ask for fewer with --rows")
 
 
-def sample_points(name: str, rows: int, seed: int, noise: float | None, *, truth: bool, columns: int | None) -> Table:
-    """Return points of a shape; raises UsageError."""
+def sample_points(name: str, rows: int, dimensions: int, seed: int, noise: float | None, *, truth: bool) -> Table:
+    """Return points of a shape."""
     shape = SAMPLES[name]
-    if columns is not None and shape.more is None:
-        raise UsageError("SAMPLE-COLUMNS", f"{name} has {shape.columns} columns", where="--columns",
-                         hint=f"leave it out, or choose {', '.join(names_with_columns())}")
-    level, dimensions = shape.noise if noise is None else noise, columns or shape.columns
+    level = shape.noise if noise is None else noise
     drawn = 3 if shape.more is None else dimensions + shape.more
     uniform, normal = np.random.default_rng(seed), np.random.default_rng([seed, 1])
     points = np.empty((rows, dimensions))
