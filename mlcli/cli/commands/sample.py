@@ -56,11 +56,14 @@ def sample(name: Name, rows: Rows = None, columns: Columns = None, seed: Seed = 
     mlcli sample cells --labels cells.csv -o counts.parquet
     mlcli sample cells --truth -o cells.h5ad
     """
+    annotated = Path(output).suffix.lower() == ANNDATA
     if labels is not None:
         refuse_labels(labels, output, truth)
         refuse_existing(labels, force)
+    elif truth and not annotated and format_of(output, None) == "npy":
+        raise UsageError("FORMAT", "an NPY file has no labels", where="--truth",
+                         hint="write them to a second file with --labels, or choose .csv or .parquet")
     refuse_existing(output, force)
-    annotated = Path(output).suffix.lower() == ANNDATA
     if annotated and name != "cells":
         raise UsageError("FORMAT", f"{name} cannot be written as .h5ad; only cells can", where=output[:80],
                          hint="write .csv, .parquet or .npy")
