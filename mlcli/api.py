@@ -292,7 +292,9 @@ def embed(array: Any, method: str | None = None, *, kind: str | None = None, ids
     too much memory.
     """
     names: dict[str, Any] = {"ids": ids, "columns": columns, "labels": labels}
+    view = None if isinstance(view, list | tuple) and not view else view
     with call():
+        _require_alike(array, view)
         if isinstance(array, str | PathLike):
             _require_unnamed(names)
             return fit_run(build(_layer(str(array), method, kind, set or {}, options, view, onto)))
@@ -331,6 +333,16 @@ def layer_in_memory(path: str, method: str | None = None) -> Layer:
     if method is not None:
         layer = layer.over(assignment("method.name", method, "method"))
     return assignment("output", "-", "output").over(layer)
+
+
+def _require_alike(array: Any, view: Any) -> None:
+    """Raise UsageError where the table is a file and a view is in memory, or the other way round."""
+    views = [] if view is None else [*view] if isinstance(view, list | tuple) else [view]
+    file = isinstance(array, str | PathLike)
+    if any(isinstance(one, str | PathLike) != file for one in views):
+        raise UsageError("VIEW-SOURCE", "the table is a file and a view is not" if file else
+                         "the table is an array and a view is a file", where="view",
+                         hint="give all of them as files, or read them first and give all as arrays")
 
 
 def _require_unnamed(names: Mapping[str, Any]) -> None:

@@ -320,6 +320,33 @@ def test_a_view_that_is_no_table_among_others_is_refused(view: Any) -> None:
         mlcli.embed(points, "cca", view=[points, view])
 
 
+def test_a_file_and_an_array_are_no_views_of_each_other(mlcli_: Caller) -> None:
+    points = np.random.default_rng(9).standard_normal((12, 2))
+    np.save("points.npy", points)
+    np.save("others.npy", points**2)
+    for table, view in (("points.npy", points), (Path("points.npy"), [points]), (points, "points.npy"),
+                        (points, [points, "points.npy"]), ("points.npy", ["others.npy", points])):
+        with pytest.raises(UsageError) as caught:
+            mlcli.embed(table, "cca", view=view)
+        assert (caught.value.code, caught.value.where) == ("E-VIEW-SOURCE", "view")
+    both = mlcli.embed("points.npy", "cca", view=Path("others.npy"))
+    assert np.allclose(both.embedding, mlcli.embed(points, "cca", view=points**2).embedding)
+    with pytest.raises(ConfigError, match="second view"):
+        mlcli.embed(points, "cca", view=[])
+
+
+@pytest.mark.parametrize("number", [2, 3])
+def test_errors_name_the_view_that_they_are_about(number: int) -> None:
+    points = np.random.default_rng(9).standard_normal((12, 2))
+    missing, faint = points.copy(), points.copy()
+    missing[3, 1] = np.nan
+    faint[:, 0] *= 1e300
+    for wrong, code in ((missing, "E-MISSING"), (faint, "E-COLUMN-SCALES")):
+        with pytest.raises(DataError, match=f"view {number}") as caught:
+            mlcli.embed(points, "cca", view=[*[points**2] * (number - 2), wrong])
+        assert caught.value.code == code
+
+
 def test_new_rows_of_squared_dissimilarities_are_squared(mlcli_: Caller, tmp_path: Path) -> None:
     points = np.random.default_rng(9).standard_normal((12, 2))
     lengths = np.linalg.norm(points[:, None] - points, axis=2)
