@@ -123,9 +123,10 @@ class MlcliError(Exception):
         return self.changed(hint=spell(self.hint, spelling))
 
     def changed(self, **parts: Any) -> Self:
-        """Return a copy of the error with another place, remedy or row."""
+        """Return a copy of the error with another place, remedy or row, or other words for what was found (`found`)."""
         same = {name: getattr(self, name) for name in PARTS}
-        return type(self)(self.code.removeprefix("E-"), self.found, **{**same, **parts})
+        found = parts.pop("found", self.found)
+        return type(self)(self.code.removeprefix("E-"), found, **{**same, **parts})
 
     def fields(self) -> dict[str, str | int]:
         """The error as plain values."""

@@ -1,6 +1,5 @@
 """Canonical correlations of two views of the same rows."""
 
-
 import numpy as np
 
 from mlcli.base.frozen import frozen
@@ -8,7 +7,7 @@ from mlcli.base.machine.rates import product_rate
 from mlcli.base.stages.stage import computed, note, stage
 from mlcli.base.stages.steps import Step, merge_steps
 from mlcli.base.types import Array
-from mlcli.base.values.inputs import Input, TwoViews
+from mlcli.base.values.inputs import Input, TwoViews, errors_of_view
 from mlcli.core.eigen.options import first_columns
 from mlcli.core.linalg import singular, singular_step
 from mlcli.core.whitening import WHITE, Whitening, whiten
@@ -31,7 +30,11 @@ class Canonical:
 
 def whiten_views(data: TwoViews) -> list[Whitening]:
     """Return the whitening of each view's columns, each column first scaled to one length."""
-    return [whiten(part.values, equal_columns=True) for part in data.views]
+    found = []
+    for number, part in enumerate(data.views, start=1):
+        with errors_of_view(number):
+            found.append(whiten(part.values, equal_columns=True))
+    return found
 
 
 def most_pairs(data: Input) -> int:

@@ -1,6 +1,7 @@
 """The kinds of input of a method: `data` makes them, `methods` take them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import field, replace
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, Self
@@ -12,7 +13,7 @@ from mlcli.base.rows.source import rows_of
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.metric import RowMetric
 from mlcli.base.values.scaling import Unit, largest_of
-from mlcli.errors import DataError
+from mlcli.errors import DataError, with_paths
 
 TextColumns = Literal["", "named", "all"]  # the columns of text that are categories: none, those named, all
 NO_CATEGORIES: Mapping[int, Sequence[str]] = MappingProxyType({})
@@ -190,6 +191,18 @@ class CrossLabeled(Labeled):
         return replace(super().take(rows), contents=[self.contents[i] for i in rows])
 
 
+@contextmanager
+def errors_of_view(number: int) -> Iterator[None]:
+    """Name a view, by its number from 1, in errors about columns, with the option that leaves some of its columns out.
+    """
+    try:
+        yield
+    except DataError as error:
+        columns = {1: "input.columns", 2: "input.view.columns"}.get(number, "input.view.further")
+        raise error.changed(where=error.where.replace("of the data", f"of view {number}"),
+                            hint=with_paths(error.hint, {"input.columns": columns})) from error
+
+
 @frozen
 class Viewed(Given):
     """The base of inputs with a second view of the same points, a table (n x e) with a unit of its own.
@@ -210,8 +223,11 @@ class Viewed(Given):
 
     def require_scales(self) -> None:
         """Raise DataError for a view whose numbers cannot share a unit."""
-        super().require_scales()
-        self.view.require_scales()
+        with errors_of_view(1):
+            super().require_scales()
+        for number, view in enumerate(self.views[1:], start=2):
+            with errors_of_view(number):
+                Features.require_scales(view)
 
     @property
     def units(self) -> tuple[Unit, ...]:

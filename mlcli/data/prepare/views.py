@@ -11,12 +11,12 @@ from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import note
 from mlcli.base.types import Indices
 from mlcli.data.options.input import View
-from mlcli.data.options.wording import counted, listed
+from mlcli.data.options.wording import counted, listed, place
 from mlcli.data.prepare import missing
 from mlcli.data.prepare.missing import Dropped, dropped_row
 from mlcli.data.prepare.prepare import Prepare, Prepared, no_preparation, preparation_of
 from mlcli.data.table.row_numbers import RowNumbers
-from mlcli.data.table.table import Table
+from mlcli.data.table.table import HERE, Table
 from mlcli.errors import ConfigError, DataError, with_paths
 
 REASON = "without a row in the second view"
@@ -27,14 +27,19 @@ NAMING = " or {input.label_columns}"  # a second view has no labels
 
 
 @contextmanager
-def errors_for_view(number: int) -> Iterator[None]:
-    """Replace options of the first view in errors of reading by those of another; the second view has number 0."""
+def errors_for_view(number: int, path: str) -> Iterator[None]:
+    """Replace options of the first view in errors of reading by those of another, and name its file.
+
+    The second view has number 0.
+    """
     paths = PATHS_OF_FURTHER if number else PATHS
     try:
         yield
     except (ConfigError, DataError) as error:
         hint = with_paths(error.hint.replace(NAMING, ""), paths)
-        raise error.changed(where=paths.get(error.where, error.where), hint=hint) from error
+        where = path if error.where == HERE else paths.get(error.where, error.where)
+        found = f"{error.found} in {place(path)}" if error.where in paths else error.found
+        raise error.changed(found=found, where=where, hint=hint) from error
 
 
 def chain_views(tables: Sequence[Table]) -> Table:
@@ -84,7 +89,9 @@ def _require_matched(tables: Sequence[Table], positions: Sequence[Indices], poli
     parts = [f"{counted(len(outside), 'row')} {only} {path}: {listed([part.ids[row] for row in outside])}"
              for (part, outside), path in zip(alone, paths, strict=True) if outside]
     if parts and (policy == "error" or not len(positions[0])):
-        raise DataError("ROWS-DIFFER", "; ".join(parts), where=paths[1],
+        differs = next((path for part, path in zip(tables[1:], paths[1:], strict=True)
+                        if {*part.ids} != {*tables[0].ids}), paths[1])
+        raise DataError("ROWS-DIFFER", "; ".join(parts), where=differs,
                         hint="rows are matched by id: name the id columns ({input.id_column}, "
                              "{input.view.id_column}), or "
                         "leave out what only one view has with prepare.unmatched: drop")

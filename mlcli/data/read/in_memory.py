@@ -102,9 +102,11 @@ def table_of(array: Any, input: Input, compute: Compute, *, ids: Names = None, c
     own = input.of_view(View(path=HERE)) if isinstance(input, WithMatrices) else Input(path=HERE)
     tables = []
     for number, other in enumerate(views):
-        with errors_for_view(number):
+        name = f"view {number + 2}"
+        with errors_for_view(number, name):
             named = None if is_annotated(other) or is_frame(other) else ids
-            tables.append(table_of(other, own, compute, ids=named))
+            found = table_of(other, own, compute, ids=named)
+        tables.append(replace(found, source=found.source and replace(found.source, path=name)))
     return replace(table, view=chain_views(tables))
 
 

@@ -59,7 +59,7 @@ def read(input: Input, compute: Compute | None = None, categories: TextColumns =
 
         views = []
         for number, view in enumerate(input.views):
-            with errors_for_view(number):
+            with errors_for_view(number, str(view.path)):
                 own = input.of_view(view)
                 found = read_unchecked(own, compute)
                 views.append(checked_matrix(found, own) if own.square else found)

@@ -313,10 +313,10 @@ def test_several_matrices_are_a_list_of_views() -> None:
     assert np.array_equal(one.embedding, listed.embedding) and len(one.fit["weights"]) == 2
 
 
-@pytest.mark.parametrize("view", [None, np.ones(12), "file.csv", [[1.0, 2.0], [1.0]]])
+@pytest.mark.parametrize("view", [None, np.ones(12), [[1.0, 2.0], [1.0]]])
 def test_a_view_that_is_no_table_among_others_is_refused(view: Any) -> None:
     points = np.random.default_rng(9).standard_normal((12, 2))
-    with pytest.raises(DataError, match="array"):
+    with pytest.raises(DataError, match=r"array.*; view 3; "):
         mlcli.embed(points, "cca", view=[points, view])
 
 
