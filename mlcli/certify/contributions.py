@@ -10,9 +10,10 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array
-from mlcli.base.values.check import EPS, Check, count, ratio
+from mlcli.base.values.check import EPS, Check, count, ratio, skipped
 from mlcli.certify.subject import max_abs
 
+SLACK = 1e-6  # by which a share may be over one
 SMALL = 1e-9  # variance of an axis relative to the largest below which its shares are rounding
 
 
@@ -48,6 +49,8 @@ def contribution_checks(rows: tuple[Array, Array], columns: tuple[Array, Array],
     if shapes != [embedding.shape] * 2 + [(again.columns, embedding.shape[1])] * 2:
         yield count("contributions", 1, "files of contributions that do not fit the run")
         return
+    outside = sum(int(np.sum(~((part >= 0) & (part <= 1 + SLACK)))) for part in (*rows, *columns))
+    yield count("range of contributions", outside, "contributions and squared cosines that are no shares of one")
     weights = again.weights[:, None]
     active = again.described * again.factors
     moved = active.T @ (embedding * weights)
@@ -77,3 +80,6 @@ def contribution_checks(rows: tuple[Array, Array], columns: tuple[Array, Array],
                 "shares of rows in the variance of an axis, and of the axis in the squared length of a row")
     yield ratio("contributions of columns", max(errors[2:]), 1.0,
                 "squares of directions, and squared correlations of columns with the axes")
+    if left := int(np.sum(~drawn)):
+        yield skipped("contributions of small axes", f"the variance of {left} of {len(drawn)} axes is less than "
+                      f"{SMALL:g} of the largest, and shares in it are rounding")

@@ -1,5 +1,6 @@
 """Contributions and squared cosines that are not those of the rows fail the certificate."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -45,3 +46,26 @@ def test_a_share_that_is_a_millionth_off_fails(mlcli: Caller, monkeypatch: pytes
         assert called.code == 0
     else:
         assert called.code == 80 and what in called.err
+
+
+@pytest.mark.medium
+@pytest.mark.parametrize("wrong", [None, -0.1, 1.1, np.nan, np.inf])
+def test_shares_in_an_axis_of_rounding_are_in_range_and_said_to_be_unchecked(
+        mlcli: Caller, monkeypatch: pytest.MonkeyPatch, wrong: float | None) -> None:
+    points = np.random.default_rng(0).standard_normal((20, 3)) * [3.0, 1.0, 1e-6]
+    np.savetxt("flat.csv", points, delimiter=",", header="a,b,c", comments="")
+    honest = contributions.shares_of
+
+    def lie(*given: Any) -> Any:
+        rows, columns = honest(*given)
+        if wrong is not None:
+            rows[0][5, 2] = wrong
+        return rows, columns
+
+    monkeypatch.setattr(contributions, "shares_of", lie)
+    called = mlcli.bare("flat.csv", "-p", "3", "--contributions", "-o", "run")
+    assert (called.code, "range of contributions" in called.err) == ((0, False) if wrong is None else (80, True))
+    if wrong is None:
+        checks = {check["name"]: check for check in json.loads(Path("run/certificate.json").read_text())["checks"]}
+        assert checks["contributions of small axes"]["verdict"] == "skipped"
+        assert "1 of 3 axes" in checks["contributions of small axes"]["how"]
