@@ -17,11 +17,12 @@ from mlcli.base.rows.blocks import one_by_one
 from mlcli.base.stages.stage import stage
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.compute import Compute
+from mlcli.base.values.naming import shown
 from mlcli.base.values.sample_size import sample_of
 from mlcli.checkup.features import label_groups
 from mlcli.checkup.report import ColumnSubsets, Interval, Separation, Skipped
 from mlcli.core.euclidean_distances import squared_distances
-from mlcli.data.options.wording import counted, shown
+from mlcli.data.options.wording import counted
 
 CHECK = "column_subsets"  # its name in reports
 DRAWS = 20  # orders of the columns

@@ -11,6 +11,7 @@ from mlcli.base.context import context
 from mlcli.base.rows.blocks import row_blocks
 from mlcli.base.types import Array
 from mlcli.base.units import percent
+from mlcli.base.values.naming import listed, shown
 from mlcli.checkup.report import (
     EdgeFacts,
     EuclideanConditions,
@@ -25,7 +26,7 @@ from mlcli.checkup.report import (
 )
 from mlcli.config.run_config import RunConfig
 from mlcli.core.graph.neighbors import MANY
-from mlcli.data.options.wording import counted, listed, shown
+from mlcli.data.options.wording import counted
 from mlcli.data.pairs.square import SHARE, look_like_similarities
 from mlcli.data.prepare.columns import MANY_COLUMNS, NEARLY_ALL, proposal, remedy, texts
 from mlcli.data.table.table import Table

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from math import isfinite
 
 from mlcli.base.units import percent
+from mlcli.base.values.naming import listed, shown
 from mlcli.checkup.report import (
     ColumnSubsets,
     Concentration,
@@ -23,7 +24,7 @@ from mlcli.checkup.report import (
     TableFacts,
     Unknown,
 )
-from mlcli.data.options.wording import counted, listed, place, shown
+from mlcli.data.options.wording import counted, place
 
 LABEL = 26
 CAUSES = {"noise": "noise of measurement", "extent": "extended objects", "space": "a metric that is not Euclidean, as "

@@ -15,12 +15,13 @@ from mlcli.base.frozen import frozen
 from mlcli.base.rows.source import rows_of
 from mlcli.base.stages.stage import mute_notes, no_listeners, note
 from mlcli.base.types import AnyArray, Array, Indices
+from mlcli.base.values.naming import listed, shown
 from mlcli.base.values.options import Options
 from mlcli.config.onto import Onto
 from mlcli.config.run_config import RunConfig
 from mlcli.core.model import Model
 from mlcli.data.options.input import Input
-from mlcli.data.options.wording import counted, listed, place, shown
+from mlcli.data.options.wording import counted, place
 from mlcli.data.prepare.missing import NEW, complete
 from mlcli.data.prepare.prepare import Prepared, remaining_rows
 from mlcli.data.table.row_numbers import RowNumbers, join_ids

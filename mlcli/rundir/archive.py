@@ -20,6 +20,7 @@ import numpy as np
 
 from mlcli.base.rows.blocks import in_order
 from mlcli.base.stored import BY_KIND, BY_TAG, Storable
+from mlcli.base.values.naming import listed
 from mlcli.base.values.plugins import Plugin, missing, packages, root
 from mlcli.base.values.scaling import all_finite
 from mlcli.core.graph.graph import Graph
@@ -28,7 +29,6 @@ from mlcli.core.similarities.base import Similarity
 from mlcli.core.similarities.off_manifold import ManifoldScore
 from mlcli.core.similarities.projector import OF_COVARIANCE, NoProjection, Projector
 from mlcli.data.options.input import Input
-from mlcli.data.options.wording import listed
 from mlcli.data.prepare.prepare import Preparation
 from mlcli.data.table.table import axis_names
 from mlcli.errors import UnsafeFile

@@ -10,9 +10,10 @@ from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import note
 from mlcli.base.stored import stored
 from mlcli.base.types import Array
+from mlcli.base.values.naming import listed
 from mlcli.core.similarities.off_manifold import ManifoldScore
 from mlcli.core.similarities.projector import NoProjection, Projector, require_projector
-from mlcli.data.options.wording import counted, listed
+from mlcli.data.options.wording import counted
 from mlcli.data.prepare.categories import Categories
 from mlcli.data.prepare.prepare import Preparation
 from mlcli.data.table.table import Table, coordinates

@@ -13,6 +13,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import mute_notes
 from mlcli.base.types import AnyArray, Indices
 from mlcli.base.values.missing import is_missing
+from mlcli.base.values.naming import listed, shown
 from mlcli.config.run_config import RunConfig
 from mlcli.data.files.source import open_input
 from mlcli.data.formats.h5ad import GENES, MAIN, OF_GENES, Annotations, is_anndata, row_frame, split_key
@@ -21,7 +22,7 @@ from mlcli.data.options.column_names import split_at_commas
 from mlcli.data.options.formats import HDF5
 from mlcli.data.options.input import Input
 from mlcli.data.options.numbers import is_number
-from mlcli.data.options.wording import listed, nearest, place, shown
+from mlcli.data.options.wording import nearest, place
 from mlcli.data.read.chosen_rows import column_of, is_column
 from mlcli.data.read.table import read_unchecked
 from mlcli.data.table.row_numbers import places_of

@@ -8,9 +8,10 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array, Indices
+from mlcli.base.values.naming import shown
 from mlcli.core.paths.floyd import after_each_pivot
 from mlcli.core.paths.geodesics import Search, search
-from mlcli.data.options.wording import counted, shown
+from mlcli.data.options.wording import counted
 from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.table import Table
 from mlcli.report.drawing.figure import Figure

@@ -8,8 +8,8 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array
+from mlcli.base.values.naming import listed
 from mlcli.base.values.products import Name, Sparse
-from mlcli.data.options.wording import listed
 from mlcli.errors import ConfigError
 from mlcli.findings.frame.finished_run import FinishedRun
 from mlcli.pipeline.read_run import read_run

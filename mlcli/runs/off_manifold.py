@@ -8,8 +8,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from mlcli.base.values.naming import listed
 from mlcli.core.similarities.off_manifold import ROWS
-from mlcli.data.options.wording import counted, listed
+from mlcli.data.options.wording import counted
 from mlcli.data.read.new_rows import MappedTable
 from mlcli.data.table.table import Table
 from mlcli.errors import ConfigError, DataError

@@ -11,9 +11,10 @@ import numpy as np
 from mlcli.base.stages.stage import no_listeners, note
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
+from mlcli.base.values.naming import listed
 from mlcli.core.similarities.projector import Projector, require_projector
 from mlcli.data.options.input import Input, View
-from mlcli.data.options.wording import counted, listed
+from mlcli.data.options.wording import counted
 from mlcli.data.prepare.views import match_views
 from mlcli.data.read.chosen_rows import require_all
 from mlcli.data.read.new_rows import MappedTable, blockwise, read_coordinates

@@ -15,6 +15,7 @@ from mlcli.base.stages.stage import mute_notes, note, stage
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Dissimilarities, Features, ViewedDissimilarities
+from mlcli.base.values.naming import listed, shown
 from mlcli.config.layers import Layer
 from mlcli.config.run_config import RunConfig
 from mlcli.core.metrics.distances import metric_of, squared
@@ -25,7 +26,7 @@ from mlcli.core.relation.traces import Tile
 from mlcli.core.relation.vectors import correlations, fit_centroids, fit_vector, weighted_averages
 from mlcli.core.similarities.projector import require_projector
 from mlcli.data.options.input import NO_IDS, Input
-from mlcli.data.options.wording import counted, listed, nearest, place, shown
+from mlcli.data.options.wording import counted, nearest, place
 from mlcli.data.prepare.prepare import remaining_rows
 from mlcli.data.read.row_variables import Environment, Variable, present, read_environment, some_rows
 from mlcli.data.read.table import read

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mlcli.base.frozen import frozen
+from mlcli.base.values.naming import listed, shown
 from mlcli.base.values.scaling import Unit
 from mlcli.core.graph.graph import Graph
 from mlcli.core.paths.geodesics import Route, shortest_route
 from mlcli.core.similarities.projector import require_projector
-from mlcli.data.options.wording import listed, shown
 from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.table import Table
 from mlcli.errors import ConfigError

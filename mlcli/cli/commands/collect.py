@@ -5,11 +5,11 @@ from typing import Annotated
 
 import typer
 
+from mlcli.base.values.naming import listed
 from mlcli.cli.line import behavior
 from mlcli.cli.screen.failure import say_written
 from mlcli.cli.screen.output import print_json, refuse_existing
 from mlcli.cli.screen.streams import require_standard_output
-from mlcli.data.options.wording import listed
 from mlcli.errors import UsageError
 from mlcli.publication.publish import require_folder_name
 

@@ -7,8 +7,8 @@ import shlex
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
+from mlcli.base.values.naming import shown
 from mlcli.cli.line.parsing import SET
-from mlcli.data.options.wording import shown
 from mlcli.errors import UsageError
 
 EMBED, STDIN = "embed", "-"

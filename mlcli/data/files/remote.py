@@ -13,8 +13,9 @@ from datetime import timedelta
 from functools import cache
 from typing import Any
 
+from mlcli.base.values.naming import shown
 from mlcli.data.files.arrow import pyarrow
-from mlcli.data.options.wording import place, shown
+from mlcli.data.options.wording import place
 from mlcli.errors import ConfigError, DependencyMissing, InputMissing
 
 REMEDIES = {  # by scheme

@@ -21,9 +21,10 @@ from typing import IO, Any, BinaryIO, TypeVar, cast
 from mlcli.base.context import context
 from mlcli.base.frozen import frozen
 from mlcli.base.values.compute import Compute
+from mlcli.base.values.naming import shown
 from mlcli.data.files.remote import RemoteFile, is_remote, state_of
 from mlcli.data.files.shared_handle import CHUNK, SharedFile, map_file
-from mlcli.data.options.wording import place, shown
+from mlcli.data.options.wording import place
 from mlcli.errors import InputMissing, MlcliError, StorageError, UsageError
 from mlcli.process.file_hash import hash_of, state
 

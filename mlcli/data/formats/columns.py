@@ -16,13 +16,14 @@ from mlcli.base.rows.blocks import each, row_blocks
 from mlcli.base.stages.stage import advance, no_listeners
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.compute import Compute
+from mlcli.base.values.naming import LISTED, shown
 from mlcli.data.files.arrow import corrupt, pyarrow
 from mlcli.data.files.source import Opened
 from mlcli.data.formats.block_file import part_rows
 from mlcli.data.options.input import Input, categories_hint, with_categories, with_found, without_roles
 from mlcli.data.options.numbers import EXACT
 from mlcli.data.options.texts import of_dates, with_proposal
-from mlcli.data.options.wording import LISTED, counted, joined, place, shown
+from mlcli.data.options.wording import counted, joined, place
 from mlcli.data.table.cells import warn_of_rounding
 from mlcli.data.table.selection import Choice, choose, choose_pairs
 from mlcli.data.table.sheet import FEWER, Sheet, content_error, require_content

@@ -9,8 +9,9 @@ from typing import Any
 
 from mlcli.base.frozen import frozen
 from mlcli.base.values.missing import MISSING
+from mlcli.base.values.naming import shown
 from mlcli.data.formats.hdf5_file import TEXTS, Hdf5, attribute, is_group
-from mlcli.data.options.wording import nearest, place, shown
+from mlcli.data.options.wording import nearest, place
 from mlcli.data.table.sheet import numbered_names
 from mlcli.errors import ConfigError, DataError
 

@@ -8,6 +8,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.types import AnyArray
 from mlcli.base.values.compute import Compute
+from mlcli.base.values.naming import listed, shown
 from mlcli.data.files.source import Opened
 from mlcli.data.formats.arrays import KINDS, LABEL, Texts, as_doubles, matrix_sheet
 from mlcli.data.formats.h5ad import MAIN, column_names, is_anndata, require_length, row_frame
@@ -15,7 +16,7 @@ from mlcli.data.formats.hdf5_file import Hdf5, SparseGroup, attribute, is_column
 from mlcli.data.formats.reader import Reader
 from mlcli.data.formats.sparse import Entries, SparseSheet, entries_of, named_sparse, of_columns, plain_sparse
 from mlcli.data.options.input import Input
-from mlcli.data.options.wording import counted, listed, nearest, place, shown
+from mlcli.data.options.wording import counted, nearest, place
 from mlcli.data.table.selection import Choice, choose
 from mlcli.data.table.sheet import Sheet, require_content
 from mlcli.errors import ConfigError, DataError, option

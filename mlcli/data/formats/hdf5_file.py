@@ -20,12 +20,13 @@ from mlcli.base.frozen import frozen
 from mlcli.base.types import AnyArray
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.extras import load_extra
+from mlcli.base.values.naming import shown
 from mlcli.data.files.arrow import library_faults, memory_limited
 from mlcli.data.files.source import Opened
 from mlcli.data.files.streams import require_within_limits
 from mlcli.data.formats.arrays import KINDS
 from mlcli.data.options.input import Input
-from mlcli.data.options.wording import counted, place, shown
+from mlcli.data.options.wording import counted, place
 from mlcli.errors import DataError, UnsafeFile
 
 SIGNATURE = re.compile(rb"GCOL\x01\0\0\0")  # with the version

@@ -17,6 +17,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.types import AnyArray
 from mlcli.base.values.compute import Compute
+from mlcli.base.values.naming import listed, shown
 from mlcli.data.files.arrow import library_faults, memory_limited
 from mlcli.data.files.source import Opened
 from mlcli.data.files.streams import require_within_limits
@@ -25,7 +26,7 @@ from mlcli.data.formats.hdf5_file import Hdf5, SparseGroup, attribute, is_group,
 from mlcli.data.formats.reader import Reader
 from mlcli.data.formats.sparse import Entries, SparseSheet, entries_of, plain_sparse
 from mlcli.data.options.input import AllTexts, Input
-from mlcli.data.options.wording import counted, listed, nearest, place, shown
+from mlcli.data.options.wording import counted, nearest, place
 from mlcli.data.table.sheet import FEWER
 from mlcli.errors import ConfigError, DataError, option
 

@@ -5,6 +5,7 @@ import io
 import numpy as np
 
 from mlcli.base.values.compute import Compute
+from mlcli.base.values.naming import shown
 from mlcli.data.files.arrow import corrupt
 from mlcli.data.files.shared_handle import CHUNK
 from mlcli.data.files.source import Opened
@@ -13,7 +14,7 @@ from mlcli.data.formats.cell_names import with_names
 from mlcli.data.formats.reader import Reader
 from mlcli.data.formats.sparse import Entries, SparseSheet, plain_sparse
 from mlcli.data.options.input import Input
-from mlcli.data.options.wording import counted, place, shown
+from mlcli.data.options.wording import counted, place
 from mlcli.errors import DataError
 
 BANNER = "%%matrixmarket"

@@ -14,6 +14,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.rows.source import Part
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.compute import Compute
+from mlcli.base.values.naming import shown
 from mlcli.data.files.arrow import damage_error
 from mlcli.data.files.shared_handle import read_into
 from mlcli.data.files.source import FileId, Opened
@@ -22,7 +23,7 @@ from mlcli.data.formats.arrays import texts as as_texts
 from mlcli.data.formats.block_file import PART, BlockFile, part_rows
 from mlcli.data.formats.reader import Reader
 from mlcli.data.options.input import Input
-from mlcli.data.options.wording import counted, place, shown
+from mlcli.data.options.wording import counted, place
 from mlcli.data.table.selection import choose
 from mlcli.data.table.sheet import FEWER, numbered_names, require_content
 from mlcli.errors import DataError, UnsafeFile

@@ -16,6 +16,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import note
 from mlcli.base.types import AnyArray
 from mlcli.base.values.compute import Compute
+from mlcli.base.values.naming import listed, shown
 from mlcli.data.files.arrow import corrupt
 from mlcli.data.files.source import Opened
 from mlcli.data.files.streams import require_within_limits
@@ -24,7 +25,7 @@ from mlcli.data.formats.npy import Header, header_of, read_header, read_values, 
 from mlcli.data.formats.reader import Reader
 from mlcli.data.formats.sparse import Entries, SparseSheet, entries_of, plain_sparse
 from mlcli.data.options.input import AllTexts, Input
-from mlcli.data.options.wording import counted, duplicates, listed, nearest, place, shown
+from mlcli.data.options.wording import counted, duplicates, nearest, place
 from mlcli.errors import ConfigError, DataError, option
 
 FAULTS = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, NotImplementedError, RuntimeError, ValueError,

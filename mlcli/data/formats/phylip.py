@@ -8,11 +8,12 @@ import numpy as np
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.missing import MISSING
+from mlcli.base.values.naming import shown
 from mlcli.data.files.source import Opened
 from mlcli.data.formats.reader import Reader
 from mlcli.data.options.input import Input
 from mlcli.data.options.numbers import fault, is_number, number
-from mlcli.data.options.wording import counted, place, shown, shown_cell
+from mlcli.data.options.wording import counted, place, shown_cell
 from mlcli.data.table.cells import warn_of_underflow
 from mlcli.data.table.sheet import Sheet, require_content
 from mlcli.data.text.records import InputText, survey_text

@@ -9,9 +9,10 @@ from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import note
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.compute import Compute
+from mlcli.base.values.naming import shown
 from mlcli.data.formats.arrays import KINDS, as_doubles, numbered_columns
 from mlcli.data.options.input import Input
-from mlcli.data.options.wording import NO_PAIRS, counted, place, shown
+from mlcli.data.options.wording import NO_PAIRS, counted, place
 from mlcli.data.table.selection import choose
 from mlcli.data.table.sheet import FEWER, Sheet, require_content, transpose
 from mlcli.errors import ConfigError, DataError

@@ -11,8 +11,9 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.types import AnyArray
 from mlcli.base.values.missing import present_cells
+from mlcli.base.values.naming import shown
 from mlcli.data.options.numbers import is_number, number
-from mlcli.data.options.wording import shown, shown_cell
+from mlcli.data.options.wording import shown_cell
 from mlcli.errors import ConfigError, DataError
 
 OPERATORS: dict[str, Callable[[Any, Any], AnyArray]] = {

@@ -7,11 +7,12 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import Field, Strict, field_validator
 
 from mlcli.base.values.file_names import FileName
+from mlcli.base.values.naming import listed, shown
 from mlcli.base.values.options import Options, option
 from mlcli.data.options.conditions import condition
 from mlcli.data.options.formats import KEYS, OfLabels, OfTable, OfView, formats_with_blocks
 from mlcli.data.options.numbers import BLANKS
-from mlcli.data.options.wording import duplicates, listed, shown
+from mlcli.data.options.wording import duplicates
 from mlcli.errors import ConfigError
 
 TABS = ("tab", "\\t", "\t")

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from mlcli.base.values.missing import is_missing
-from mlcli.data.options.wording import listed
+from mlcli.base.values.naming import listed
 from mlcli.errors import DataError, option
 
 LOOKED_AT = 50  # texts of a column

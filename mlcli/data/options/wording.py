@@ -1,12 +1,10 @@
-"""Names, cells and places of a user's file in messages."""
+"""Cells and places of a user's file in messages, and the nearest of its names."""
 
 import difflib
 import re
 from collections.abc import Sequence
 
-from mlcli.base.values.naming import LISTED, NAME, listed, shown
-
-__all__ = ["LISTED", "NAME", "listed", "shown"]  # of names, which methods use as well
+from mlcli.base.values.naming import listed, shown
 
 CELL, SAID = 40, 160
 ADDRESS = re.compile(r"(?<=<)([^<>]*) at 0x[0-9a-fA-F]+(?=>)")  # in Python's own words for an object

@@ -9,6 +9,7 @@ from mlcli.base.stages.stage import note
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import AffinityGraph, LengthGraph, WeightedGraph
+from mlcli.base.values.naming import shown
 from mlcli.core.graph.graph import undirected
 from mlcli.data.files.formats import format_of
 from mlcli.data.files.source import Opened
@@ -16,7 +17,7 @@ from mlcli.data.formats.reader import reader_of
 from mlcli.data.formats.sparse import Edges
 from mlcli.data.options.formats import FORMATS
 from mlcli.data.options.input import Input
-from mlcli.data.options.wording import counted, place, shown
+from mlcli.data.options.wording import counted, place
 from mlcli.data.pairs.lists import EITHER, NUMBERS, SOURCE, TARGET
 from mlcli.data.table.row_numbers import ROW, RowNumbers
 from mlcli.data.table.sheet import Sheet

@@ -8,8 +8,9 @@ from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import note
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.missing import is_missing
+from mlcli.base.values.naming import shown
 from mlcli.data.options.input import NO_IDS, Input
-from mlcli.data.options.wording import counted, place, shown
+from mlcli.data.options.wording import counted, place
 from mlcli.data.table.sheet import Sheet
 from mlcli.errors import DataError
 

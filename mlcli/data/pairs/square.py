@@ -9,11 +9,12 @@ from mlcli.base.rows.blocks import row_blocks
 from mlcli.base.stages.stage import note
 from mlcli.base.types import Array, Indices
 from mlcli.base.units import percent
+from mlcli.base.values.naming import LISTED, listed, shown
 from mlcli.base.values.scaling import Unit
 from mlcli.core.linalg import symmetric_eigenvalues
 from mlcli.data.formats.arrays import points_of
 from mlcli.data.options.input import Input
-from mlcli.data.options.wording import LISTED, NO_PAIRS, counted, joined, listed, place, shown
+from mlcli.data.options.wording import NO_PAIRS, counted, joined, place
 from mlcli.data.pairs.symmetry import from_triangle, make_symmetric
 from mlcli.data.table.cells import ROWS, refuse_negative, refuse_nonfinite
 from mlcli.data.table.sheet import Sheet, require_unique_ids

@@ -5,8 +5,9 @@ import numpy as np
 from mlcli.base.rows.blocks import in_order, row_blocks
 from mlcli.base.stages.stage import note
 from mlcli.base.types import Array
+from mlcli.base.values.naming import shown
 from mlcli.data.options.input import Input
-from mlcli.data.options.wording import place, shown
+from mlcli.data.options.wording import place
 from mlcli.data.table.cells import ROWS
 from mlcli.errors import DataError
 

@@ -17,8 +17,9 @@ from mlcli.base.rows.source import Rows, rows_of
 from mlcli.base.stages.stage import note
 from mlcli.base.types import Array, Indices
 from mlcli.base.units import percent
+from mlcli.base.values.naming import LISTED, listed, shown
 from mlcli.data.options.formats import OWN, TEXTS
-from mlcli.data.options.wording import LISTED, counted, joined, listed, shown
+from mlcli.data.options.wording import counted, joined
 from mlcli.data.prepare.scales import BLOCK, spreads
 from mlcli.data.table.table import Source, Table
 from mlcli.errors import option

@@ -8,9 +8,10 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import note
 from mlcli.base.types import AnyArray, Array
+from mlcli.base.values.naming import listed
 from mlcli.base.values.scaling import all_finite
 from mlcli.data.options.texts import questionnaire
-from mlcli.data.options.wording import counted, listed, place
+from mlcli.data.options.wording import counted, place
 from mlcli.data.prepare.scales import exponents, means, times_power
 from mlcli.data.table.cells import refuse_nonfinite
 from mlcli.data.table.table import Table

@@ -11,12 +11,13 @@ from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import note
 from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices
+from mlcli.base.values.naming import shown
 from mlcli.base.values.options import Options, option
 from mlcli.base.values.scaling import all_finite
 from mlcli.core.eigen.options import Count, Share
 from mlcli.data.options.input import Input
 from mlcli.data.options.variable_genes import VariableGenes
-from mlcli.data.options.wording import counted, shown
+from mlcli.data.options.wording import counted
 from mlcli.data.prepare import missing
 from mlcli.data.prepare.missing import Dropped
 from mlcli.data.prepare.scales import Scale, fit_scale, most_variable, times_power

@@ -6,8 +6,9 @@ from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import row_blocks
 from mlcli.base.stages.stage import note
 from mlcli.base.types import AnyArray, Array, Indices
+from mlcli.base.values.naming import listed
 from mlcli.base.values.scaling import Unit, all_finite
-from mlcli.data.options.wording import counted, listed
+from mlcli.data.options.wording import counted
 from mlcli.errors import DataError
 
 FARTHEST = 1000  # largest exponent: its power of two and the inverse are doubles

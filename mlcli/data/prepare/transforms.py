@@ -9,6 +9,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import each, row_blocks
 from mlcli.base.types import AnyArray, Array
+from mlcli.base.values.naming import shown
 from mlcli.base.values.scaling import all_finite
 from mlcli.core.arithmetic import logarithm_of_successor
 from mlcli.core.rows import (
@@ -22,7 +23,6 @@ from mlcli.core.rows import (
     shares,
     unit,
 )
-from mlcli.data.options.wording import shown
 from mlcli.data.prepare import missing
 from mlcli.data.prepare.scales import BLOCK, largest, means_present, root_masses
 from mlcli.data.table.table import Table

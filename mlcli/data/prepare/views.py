@@ -10,8 +10,9 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import note
 from mlcli.base.types import Indices
+from mlcli.base.values.naming import listed
 from mlcli.data.options.input import View
-from mlcli.data.options.wording import counted, listed, place
+from mlcli.data.options.wording import counted, place
 from mlcli.data.prepare import missing
 from mlcli.data.prepare.missing import Dropped, dropped_row
 from mlcli.data.prepare.prepare import Prepare, Prepared, no_preparation, preparation_of

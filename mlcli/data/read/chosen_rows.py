@@ -10,11 +10,12 @@ from mlcli.base.rows.sparse import SparseRows
 from mlcli.base.stages.stage import note
 from mlcli.base.types import AnyArray, Indices
 from mlcli.base.values.compute import Compute
+from mlcli.base.values.naming import listed
 from mlcli.data.formats.block_file import is_held
 from mlcli.data.formats.columns import GroupedRows
 from mlcli.data.options.conditions import WHERE, condition
 from mlcli.data.options.input import Input
-from mlcli.data.options.wording import counted, listed, nearest, place
+from mlcli.data.options.wording import counted, nearest, place
 from mlcli.data.read.blocks import SomePairs, SomePoints, SomeRows, after_first_pass, file_of
 from mlcli.data.read.id_columns import require_no_ids_in
 from mlcli.data.table.row_numbers import RowNumbers

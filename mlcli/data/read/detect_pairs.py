@@ -7,8 +7,9 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.source import rows_of
 from mlcli.base.types import Array
+from mlcli.base.values.naming import shown
 from mlcli.data.options.input import Input
-from mlcli.data.options.wording import place, shown
+from mlcli.data.options.wording import place
 from mlcli.data.pairs.lists import EITHER, NUMBERS, SOURCE, TARGET, numbered_pairs, pairs_of
 from mlcli.data.pairs.symmetry import ROUNDING, from_triangle, worst_pair
 from mlcli.data.table.row_numbers import RowNumbers

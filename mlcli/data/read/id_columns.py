@@ -6,10 +6,11 @@ import numpy as np
 
 from mlcli.base.stages.stage import note
 from mlcli.base.types import AnyArray, Array
+from mlcli.base.values.naming import listed, shown
 from mlcli.data.options.column_names import columns_named_as_ids
 from mlcli.data.options.input import Input
 from mlcli.data.options.numbers import EXACT
-from mlcli.data.options.wording import COMPARED, counted, listed, place, shown
+from mlcli.data.options.wording import COMPARED, counted, place
 from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.table import Table
 from mlcli.errors import DataError, option

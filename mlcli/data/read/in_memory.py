@@ -24,13 +24,14 @@ from mlcli.base.types import AnyArray, Array
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import TextColumns
 from mlcli.base.values.missing import is_missing
+from mlcli.base.values.naming import shown
 from mlcli.data.files.arrow import pyarrow
 from mlcli.data.formats.arrays import KINDS, LABEL
 from mlcli.data.formats.block_file import SMALL
 from mlcli.data.formats.columns import as_doubles, element_name, element_type, is_numeric, is_text, list_numbers
 from mlcli.data.formats.h5ad import MAIN, MEASURED
 from mlcli.data.options.input import NO_IDS, Input, View, WithMatrices, check_items, has_coding, refuse_coding
-from mlcli.data.options.wording import counted, nearest, shown, words_of
+from mlcli.data.options.wording import counted, nearest, words_of
 from mlcli.data.pairs.similarities import to_dissimilarities
 from mlcli.data.pairs.square import check_square
 from mlcli.data.prepare.categories import Categories, categories_of, encode, require_known

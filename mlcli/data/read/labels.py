@@ -9,6 +9,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import note
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.missing import is_missing
+from mlcli.base.values.naming import listed, shown
 from mlcli.data.files.formats import format_of
 from mlcli.data.files.source import open_input
 from mlcli.data.files.streams import text_stream
@@ -17,7 +18,7 @@ from mlcli.data.formats.reader import reader_of
 from mlcli.data.options.formats import OWN
 from mlcli.data.options.input import AllTexts, Input, LabelFile
 from mlcli.data.options.numbers import are_numbers
-from mlcli.data.options.wording import counted, duplicates, listed, nearest, place, shown
+from mlcli.data.options.wording import counted, duplicates, nearest, place
 from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.table import Source, Table
 from mlcli.errors import ConfigError, DataError, option, with_paths

@@ -14,6 +14,7 @@ from mlcli.base.rows.sparse import SparseRows
 from mlcli.base.stages.stage import no_listeners, note, stage
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.compute import Compute
+from mlcli.base.values.naming import listed
 from mlcli.data.files.formats import format_of
 from mlcli.data.files.source import open_input
 from mlcli.data.formats.block_file import BlockFile, NamedColumns, RowFile, reads_blocks, sheet_of_blocks
@@ -21,7 +22,7 @@ from mlcli.data.formats.cell_names import matrix_in
 from mlcli.data.formats.parts import parts_of, read_parts, source_of_parts
 from mlcli.data.formats.reader import block_file_of, read_folder, read_sheet
 from mlcli.data.options.input import Input, check, like_run
-from mlcli.data.options.wording import counted, listed, place
+from mlcli.data.options.wording import counted, place
 from mlcli.data.prepare.categories import Categories, encode, require_known
 from mlcli.data.prepare.missing import finite_rows, no_complete_row, note_dropped
 from mlcli.data.read.blocks import unread_table

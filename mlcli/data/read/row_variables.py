@@ -11,10 +11,11 @@ from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import mute_notes, note
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.missing import is_missing
+from mlcli.base.values.naming import listed, shown
 from mlcli.core.relation.permanova import Factor
 from mlcli.data.options.input import LabelFile
 from mlcli.data.options.numbers import are_numbers, number
-from mlcli.data.options.wording import counted, duplicates, listed, nearest, place, shown
+from mlcli.data.options.wording import counted, duplicates, nearest, place
 from mlcli.data.read.labels import (
     LabelColumns,
     counts_rows,

@@ -16,6 +16,7 @@ from mlcli.base.stages.stage import no_listeners, stage
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import TextColumns
+from mlcli.base.values.naming import listed
 from mlcli.data.files.formats import format_of
 from mlcli.data.files.source import Opened, open_input
 from mlcli.data.formats.block_file import BlockFile, reads_blocks, sheet_of_blocks
@@ -32,7 +33,6 @@ from mlcli.data.options.input import (
     refuse_coding,
     with_categories,
 )
-from mlcli.data.options.wording import listed
 from mlcli.data.pairs.lists import is_list_of_pairs, lists_pairs, square_sheet
 from mlcli.data.read.detect_pairs import refuse_resemblance
 from mlcli.data.read.id_columns import require_no_ids

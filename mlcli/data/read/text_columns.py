@@ -8,8 +8,9 @@ import numpy as np
 from mlcli.base.stages.stage import note
 from mlcli.base.values.inputs import TextColumns
 from mlcli.base.values.missing import is_missing
+from mlcli.base.values.naming import listed, shown
 from mlcli.data.options.input import Input, Range, with_categories
-from mlcli.data.options.wording import listed, nearest, shown
+from mlcli.data.options.wording import nearest
 from mlcli.data.prepare.categories import categories_of, encode
 from mlcli.data.table.coding import Coding
 from mlcli.data.table.sheet import Sheet, with_row_names

@@ -6,8 +6,9 @@ import numpy as np
 
 from mlcli.base.stages.stage import note
 from mlcli.base.types import Array, Indices
+from mlcli.base.values.naming import LISTED, shown
 from mlcli.base.values.scaling import all_finite, least_of
-from mlcli.data.options.wording import LISTED, counted, joined, shown
+from mlcli.data.options.wording import counted, joined
 from mlcli.errors import DataError
 
 ROWS = 4096  # rows in a block, so that temporary arrays stay small

@@ -8,7 +8,8 @@ from mlcli.base.frozen import frozen
 from mlcli.base.stored import stored
 from mlcli.base.types import Array
 from mlcli.base.values.missing import is_missing
-from mlcli.data.options.wording import LISTED, counted, joined, listed, place, shown, shown_cell
+from mlcli.base.values.naming import LISTED, listed, shown
+from mlcli.data.options.wording import counted, joined, place, shown_cell
 from mlcli.errors import DataError
 
 

@@ -6,9 +6,10 @@ from dataclasses import replace
 from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import note
 from mlcli.base.values.column_ranges import columns_at, ends_of
+from mlcli.base.values.naming import listed, shown
 from mlcli.data.options.column_names import columns_named_as_ids
 from mlcli.data.options.input import AllTexts, Input, LikeRun, WithCategories
-from mlcli.data.options.wording import counted, duplicates, listed, nearest, place, shown
+from mlcli.data.options.wording import counted, duplicates, nearest, place
 from mlcli.errors import ConfigError, DataError, option
 
 

@@ -10,9 +10,10 @@ from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import note
 from mlcli.base.types import Array
 from mlcli.base.values.missing import is_missing
+from mlcli.base.values.naming import listed, shown
 from mlcli.data.options.numbers import is_number
 from mlcli.data.options.texts import FINGERPRINTS, are_molecules, questionnaire
-from mlcli.data.options.wording import counted, duplicates, listed, place, shown
+from mlcli.data.options.wording import counted, duplicates, place
 from mlcli.data.table.row_numbers import ROW, RowNumbers
 from mlcli.errors import DataError
 

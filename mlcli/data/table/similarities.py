@@ -7,8 +7,9 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.stored import stored
 from mlcli.base.types import AnyArray, Array, Indices
+from mlcli.base.values.naming import LISTED, shown
 from mlcli.core.arithmetic import logarithm
-from mlcli.data.options.wording import LISTED, counted, joined, shown
+from mlcli.data.options.wording import counted, joined
 from mlcli.data.table.cells import named
 from mlcli.errors import DataError
 

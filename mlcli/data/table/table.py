@@ -22,9 +22,9 @@ from mlcli.base.values.inputs import (
     WeightedGraph,
 )
 from mlcli.base.values.inputs import Input as MethodInput
+from mlcli.base.values.naming import shown
 from mlcli.base.values.scaling import read_only
 from mlcli.data.files.remote import is_remote
-from mlcli.data.options.wording import shown
 from mlcli.data.table.row_numbers import take_ids
 from mlcli.errors import MlcliError
 

@@ -20,13 +20,14 @@ from mlcli.base.stages.stage import advance, no_listeners
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.missing import MISSING
+from mlcli.base.values.naming import listed
 from mlcli.data.files.arrow import pyarrow
 from mlcli.data.files.source import Opened, changed_error
 from mlcli.data.files.streams import compression
 from mlcli.data.options.input import AllTexts, Input, with_categories, with_found, without_roles
 from mlcli.data.options.numbers import BLANKS, EXACT
 from mlcli.data.options.texts import with_proposal
-from mlcli.data.options.wording import counted, listed, place
+from mlcli.data.options.wording import counted, place
 from mlcli.data.table.cells import warn_of_rounding, warn_of_underflow
 from mlcli.data.table.sheet import Sheet, require_content
 from mlcli.data.text.diagnose import NONE, Faults, faults_of, refusal, width_error

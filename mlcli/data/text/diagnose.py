@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 
 from mlcli.base.frozen import frozen
 from mlcli.base.values.missing import MISSING
+from mlcli.base.values.naming import LISTED, listed, shown
 from mlcli.data.options.input import categories_hint
 from mlcli.data.options.numbers import fault, is_number
 from mlcli.data.options.texts import remedy_of
-from mlcli.data.options.wording import LISTED, NO_PAIRS, counted, joined, listed, place, shown, shown_cell
+from mlcli.data.options.wording import NO_PAIRS, counted, joined, place, shown_cell
 from mlcli.data.text.head import options_for
 from mlcli.data.text.layout import RecordLayout
 from mlcli.data.text.records import Broken, InputText

@@ -15,9 +15,10 @@ from operator import eq
 from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import note
 from mlcli.base.values.missing import is_missing
+from mlcli.base.values.naming import listed, shown
 from mlcli.data.options.input import AllTexts
 from mlcli.data.options.numbers import BLANKS, are_numbers, is_number
-from mlcli.data.options.wording import counted, listed, place, shown
+from mlcli.data.options.wording import counted, place
 from mlcli.data.text.records import InputText
 from mlcli.errors import DataError, option
 

@@ -6,9 +6,10 @@ from dataclasses import replace
 from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import note
 from mlcli.base.values.missing import MISSING, is_missing
+from mlcli.base.values.naming import listed
 from mlcli.data.options.input import AllTexts
 from mlcli.data.options.numbers import is_number
-from mlcli.data.options.wording import COMPARED, listed, place
+from mlcli.data.options.wording import COMPARED, place
 from mlcli.data.table.selection import Choice, choose, choose_pairs
 from mlcli.data.table.sheet import numbered_names
 from mlcli.data.text.head import Head, holds_names, names_columns, note_no_header, warn_of_numbers

@@ -15,12 +15,13 @@ from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import note
 from mlcli.base.types import Array
 from mlcli.base.values.missing import is_missing
+from mlcli.base.values.naming import listed, shown
 from mlcli.base.values.products import Sparse
 from mlcli.data.files.shared_handle import CHUNK
 from mlcli.data.files.source import Opened
 from mlcli.data.formats.h5ad import INDEX, ORDER, column_order
 from mlcli.data.formats.hdf5_file import h5py, is_group, open_for_changes
-from mlcli.data.options.wording import listed, place, shown
+from mlcli.data.options.wording import place
 from mlcli.data.table.table import Table
 from mlcli.errors import DataError
 

@@ -10,7 +10,7 @@ from itertools import chain
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.scratch import parts
 from mlcli.base.types import Array
-from mlcli.data.options.wording import shown
+from mlcli.base.values.naming import shown
 from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.errors import DataError
 

@@ -17,10 +17,11 @@ from mlcli import native
 from mlcli.base.rows.blocks import in_order, row_blocks
 from mlcli.base.rows.scratch import parts, release_pages
 from mlcli.base.stages.stage import note
+from mlcli.base.values.naming import shown
 from mlcli.base.values.scaling import all_finite
 from mlcli.data.files.arrow import pyarrow
 from mlcli.data.options.numbers import NUMBERS
-from mlcli.data.options.wording import counted, place, shown
+from mlcli.data.options.wording import counted, place
 from mlcli.data.table.row_numbers import RowNumbers, join_ids
 from mlcli.data.table.table import Table
 from mlcli.errors import StorageError

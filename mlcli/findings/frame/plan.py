@@ -11,8 +11,9 @@ from mlcli.base.stages.stage import running
 from mlcli.base.stages.steps import Step
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Input
+from mlcli.base.values.naming import listed
 from mlcli.config.run_config import RunConfig
-from mlcli.data.options.wording import listed, place
+from mlcli.data.options.wording import place
 from mlcli.data.table.table import Table
 from mlcli.errors import ConfigError, DataError
 from mlcli.findings.frame.result import Start

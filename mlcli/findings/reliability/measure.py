@@ -14,12 +14,12 @@ from mlcli.base.frozen import frozen
 from mlcli.base.rows.source import rows_of
 from mlcli.base.stages.stage import no_listeners, note
 from mlcli.base.types import Array
+from mlcli.base.values.naming import listed
 from mlcli.base.values.scaling import all_finite
 from mlcli.core.iterate import Iterate
 from mlcli.core.latent.rotations import Oblimin
 from mlcli.core.linalg import inverse
 from mlcli.core.similarities.projector import Projector
-from mlcli.data.options.wording import listed
 from mlcli.data.table.table import Table
 from mlcli.findings.frame.finished_run import CsvColumns
 from mlcli.findings.frame.result import Result
