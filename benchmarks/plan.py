@@ -86,7 +86,9 @@ TABLES = ((300, 10), (2_000, 50), (10_000, 200), (100_000, 100))
 SQUARES = ((300, 10), (1_000, 20), (2_500, 20), (5_000, 50))
 LISTS = ((300, 3), (1_000, 3), (2_500, 3), (5_000, 3))
 CLOUDS = ((300, 10), (3_000, 10), (10_000, 50), (30_000, 50))
+TALL = ((300, 10), (2_000, 10), (10_000, 10), (50_000, 10))
 NINE = ("-k", "9")
+GROUPS = ("--groups", "one=x0:x4", "--groups", "two=x5:x9")
 CASES = {
     "pca of names": Case("pca", "names", ((20, 8), (40, 8), (60, 8)), ("--set", "report.point_labels=ids"), "data.csv"),
     "pca": Case("pca", "factors", TABLES),
@@ -144,6 +146,8 @@ CASES = {
                 "data.csv"),
     "cca": Case("cca", "views", ((300, 10), (2_000, 50), (10_000, 100), (100_000, 50)), ("--view", "view.npy")),
     "ibfa": Case("ibfa", "views", ((300, 10), (2_000, 50), (10_000, 100), (100_000, 50)), ("--view", "view.npy")),
+    "mfa": Case("mfa", "csv", TALL, GROUPS, "data.csv"), "famd": Case("famd", "labels", TALL, (), "data.csv"),
+    "statis": Case("statis", "csv", ((300, 10), (1_000, 10), (2_500, 10)), GROUPS, "data.csv"),
     "gplvm": Case("gplvm", "factors", ((50, 5), (100, 8), (200, 10), (300, 10))),
     "gplvm sparse": Case("gplvm", "factors", ((200, 10), (500, 10), (1_000, 12), (2_000, 12)),
                          set_("inference.name=sparse", "inference.inducing=40", "minimize.limit=300")),
