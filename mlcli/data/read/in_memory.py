@@ -106,8 +106,8 @@ def table_of(array: Any, input: Input, compute: Compute, *, ids: Names = None, c
         name = f"view {number + 2}"
         with errors_for_view(number, name):
             named = None if is_annotated(other) or is_frame(other) else ids
-            found = table_of(other, own, compute, ids=named)
-        tables.append(replace(found, source=found.source and replace(found.source, path=name)))
+            part = table_of(other, own, compute, ids=named)
+        tables.append(replace(part, source=part.source and replace(part.source, path=name)))
     return replace(table, view=chain_views(tables))
 
 
