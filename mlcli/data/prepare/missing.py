@@ -18,6 +18,7 @@ from mlcli.data.table.table import Table
 from mlcli.errors import DataError
 
 REMEDY = "correct them, or give {prepare.missing=drop} or mean; or model, with ppca, fa, lgssm, mfa, famd or statis"
+WITH_CATEGORIES = "correct them, or give {prepare.missing=drop} or, with mfa or famd, model"  # as texts have no mean
 NEW = "correct them, or place them by a run that was made with {prepare.missing=drop}, mean or model"
 NO_FILL = np.zeros(0)
 
@@ -46,7 +47,9 @@ def refuse(table: Table, remedy: str = REMEDY) -> None:
 
     Where most columns are answers in words, which are not analyzed, the hint proposes to code them.
     """
-    if remedy == REMEDY and len(table.labels) > len(table.columns) and not all_finite(table.values):
+    if remedy == REMEDY and table.categories:
+        remedy = WITH_CATEGORIES
+    elif remedy == REMEDY and len(table.labels) > len(table.columns) and not all_finite(table.values):
         scale, items = questionnaire(table.labels, len(table.columns))
         remedy = f"are the columns of text answers? {scale} gives them numbers; {REMEDY}" if items else REMEDY
     refuse_nonfinite(table.values, table.ids, table.columns, where_of(table), remedy, table.numbers)

@@ -95,7 +95,7 @@ def _require_matched(tables: Sequence[Table], positions: Sequence[Indices], poli
         raise DataError("ROWS-DIFFER", "; ".join(parts), where=differs,
                         hint="rows are matched by id: name the id columns ({input.id_column}, "
                              "{input.view.id_column}), or "
-                        "leave out what only one view has with prepare.unmatched: drop")
+                        "leave out what only one view has with {prepare.unmatched=drop}")
     if parts:
         note("W-UNMATCHED", f"left out: {'; '.join(parts)}", rows=sum(len(outside) for _, outside in alone))
 

@@ -238,3 +238,12 @@ def test_the_total_that_a_test_partitions_is_the_inertia_of_the_run(mlcli: Calle
     total = next(float(row[2]) for row in table("found/permanova.csv") if row[0].lower() == "total")
     whole = json.loads(Path("run/run.json").read_text())["spectrum"]["trace"]
     assert np.isclose(total, len(names) * whole, rtol=1e-9)
+
+
+def test_missing_cells_beside_categories_are_not_to_be_filled(mlcli: Caller, wine: str, wording: Wording) -> None:
+    lines = Path(wine).read_text().splitlines()
+    name, _, rest = lines[3].split(",", 2)
+    Path(wine).write_text("\n".join([*lines[:3], f"{name},,{rest}", *lines[4:], ""]))
+    called = mlcli("embed", wine, "-m", "famd", "-o", "run")
+    assert called.code == 65 and wording(called.err) == ["E-MISSING"] and "mean" not in called.err
+    assert mlcli.bare(wine, "-m", "famd", "--set", "prepare.missing=drop", "-o", "run").code == 0
