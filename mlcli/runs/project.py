@@ -78,7 +78,7 @@ def place_views(folder: Path, manifest: Mapping[str, Any], run: StoredModel, new
               for given, number in zip(inputs, numbers, strict=True)]
     if len(tables) == 1:
         return tables[0]
-    matched = match_views(tables, "error").table.views
+    matched = match_views(tables, "error", "give those rows alone that all files have").table.views
     if run.joint is None:
         raise ConfigError("AS-VIEW", "the coordinates of this run are those of rows of one view", where="--view",
                           hint="leave it out, and project each file by itself (--as-view)")

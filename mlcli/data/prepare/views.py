@@ -22,6 +22,7 @@ from mlcli.errors import ConfigError, DataError, with_paths
 
 REASON = "without a row in the second view"
 REASON_OF_SEVERAL = "without a row in another view"
+UNMATCHED = "leave out what only one view has with {prepare.unmatched=drop}"  # advice for a fit
 PATHS = {f"input.{name}": f"input.view.{name}" for name in View.model_fields}
 PATHS_OF_FURTHER = dict.fromkeys(PATHS, "input.view.further")
 NAMING = " or {input.label_columns}"  # a second view has no labels
@@ -57,10 +58,10 @@ class MatchedViews:
     kept: Indices  # rows of the first table
 
 
-def match_views(tables: Sequence[Table], policy: str) -> MatchedViews:
+def match_views(tables: Sequence[Table], policy: str, remedy: str = UNMATCHED) -> MatchedViews:
     """Return the first table with the others as its views, row for row by id.
 
-    Raises DataError for unmatched rows unless dropped. Rows without ids are matched by number.
+    Raises DataError for unmatched rows unless dropped, with a remedy. Rows without ids are matched by number.
     """
     first, *others = tables
     if all(isinstance(table.ids, RowNumbers) for table in tables):
@@ -69,7 +70,7 @@ def match_views(tables: Sequence[Table], policy: str) -> MatchedViews:
         places = np.array([_places(first, other) for other in others]).reshape(len(others), len(first.ids))
         rows = np.flatnonzero((places >= 0).all(axis=0))
         positions = [rows, *places[:, rows]]
-    _require_matched(tables, positions, policy)
+    _require_matched(tables, positions, policy, remedy)
     parts = [table if np.array_equal(chosen, np.arange(len(table.ids))) else table.take(chosen)
              for table, chosen in zip(tables, positions, strict=True)]
     return MatchedViews(chain_views([replace(part, ids=parts[0].ids) for part in parts]), positions[0])
@@ -81,7 +82,7 @@ def _places(table: Table, other: Table) -> Indices:
     return np.array([where.get(name, -1) for name in table.ids], dtype=np.int64)
 
 
-def _require_matched(tables: Sequence[Table], positions: Sequence[Indices], policy: str) -> None:
+def _require_matched(tables: Sequence[Table], positions: Sequence[Indices], policy: str, remedy: str) -> None:
     """Raise DataError for rows that not all views have, or warn about them if they are dropped; some must be in all."""
     alone = [(part, np.setdiff1d(np.arange(len(part.ids)), shared).tolist())
              for part, shared in zip(tables, positions, strict=True)]
@@ -93,9 +94,8 @@ def _require_matched(tables: Sequence[Table], positions: Sequence[Indices], poli
         differs = next((path for part, path in zip(tables[1:], paths[1:], strict=True)
                         if {*part.ids} != {*tables[0].ids}), paths[1])
         raise DataError("ROWS-DIFFER", "; ".join(parts), where=differs,
-                        hint="rows are matched by id: name the id columns ({input.id_column}, "
-                             "{input.view.id_column}), or "
-                        "leave out what only one view has with {prepare.unmatched=drop}")
+                        hint="rows are matched by id: name the id columns ({input.id_column}, {input.view.id_column}), "
+                             f"or {remedy}")
     if parts:
         note("W-UNMATCHED", f"left out: {'; '.join(parts)}", rows=sum(len(outside) for _, outside in alone))
 
