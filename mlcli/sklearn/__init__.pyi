@@ -281,14 +281,15 @@ class Chain(Estimator):
                  kernel_route: Literal['auto', 'covariance', 'dual', 'svd', 'power'] | None = None,
                  kernel_degree: int | None = None, kernel_gamma: float | None = None,
                  kernel_coef0: float | None = None, kernel_rate: float | None = None,
-                 kernel_ridge: float | None = None, kernel_dimension: int | None = None,
-                 kernel_constraints: Literal['equal', 'at_most'] | None = None,
+                 kernel_tables: Mapping[str, Any] | None = None,
+                 kernel_normalization: Literal['eigenvalue', 'frobenius', 'none'] | None = None,
+                 kernel_weights: Literal['given', 'rv'] | None = None, kernel_ridge: float | None = None,
+                 kernel_dimension: int | None = None, kernel_constraints: Literal['equal', 'at_most'] | None = None,
                  kernel_common_neighbors: bool | None = None, kernel_basis: int | None = None,
                  kernel_softness: float | None = None, kernel_tolerance: float | None = None,
                  kernel_iterations: int | None = None, kernel_accept_uncertified: bool | None = None,
-                 kernel_weights: str | Mapping[str, Any] | None = None, kernel_weights_rate: float | None = None,
-                 kernel_weights_nearest: int | None = None, kernel_normalized: bool | None = None,
-                 kernel_bandwidth: str | Mapping[str, Any] | None = None,
+                 kernel_weights_rate: float | None = None, kernel_weights_nearest: int | None = None,
+                 kernel_normalized: bool | None = None, kernel_bandwidth: str | Mapping[str, Any] | None = None,
                  kernel_bandwidth_epsilon: float | None = None, kernel_bandwidth_nearest: int | None = None,
                  kernel_alpha: float | None = None, kernel_nearest: int | None = None,
                  kernel_time: float | None = None, correction: Literal['none', 'lingoes', 'cailliez'] = 'none',
@@ -334,21 +335,24 @@ class MCA(Estimator):
                  memory_limit: int | str = 'auto') -> None: ...
 
 class MFA(Estimator):
-    def __init__(self, *, categories: Sequence[str] = (), components: int | None = None, groups: Sequence[str] = (),
-                 supplementary: Sequence[str] = (), center: Sequence[str] = (), seed: int = 0,
-                 threads: Literal['auto'] | int = 'auto', portable: bool = False,
+    def __init__(self, *, categories: Sequence[str] = (), components: int | None = None, iterate_limit: int = 10000,
+                 iterate_tolerance: float = 1e-09, groups: Sequence[str] = (), supplementary: Sequence[str] = (),
+                 center: Sequence[str] = (), missing: Literal['error', 'drop', 'mean', 'model'] = 'error',
+                 seed: int = 0, threads: Literal['auto'] | int = 'auto', portable: bool = False,
                  memory_limit: int | str = 'auto') -> None: ...
 
 class FAMD(Estimator):
-    def __init__(self, *, categories: Sequence[str] = (), components: int | None = None, seed: int = 0,
-                 threads: Literal['auto'] | int = 'auto', portable: bool = False,
+    def __init__(self, *, categories: Sequence[str] = (), components: int | None = None, iterate_limit: int = 10000,
+                 iterate_tolerance: float = 1e-09, missing: Literal['error', 'drop', 'mean', 'model'] = 'error',
+                 seed: int = 0, threads: Literal['auto'] | int = 'auto', portable: bool = False,
                  memory_limit: int | str = 'auto') -> None: ...
 
 class STATIS(Estimator):
-    def __init__(self, *, categories: Sequence[str] = (), components: int | None = None, groups: Sequence[str] = (),
-                 supplementary: Sequence[str] = (), center: Sequence[str] = (),
-                 normalization: Literal['frobenius', 'eigenvalue'] = 'frobenius',
-                 kind: Literal['features', 'dissimilarities'] = 'features', seed: int = 0,
+    def __init__(self, *, categories: Sequence[str] = (), components: int | None = None, iterate_limit: int = 10000,
+                 iterate_tolerance: float = 1e-09, groups: Sequence[str] = (), supplementary: Sequence[str] = (),
+                 center: Sequence[str] = (), normalization: Literal['frobenius', 'eigenvalue'] = 'frobenius',
+                 kind: Literal['features', 'dissimilarities'] = 'features',
+                 missing: Literal['error', 'drop', 'mean', 'model'] = 'error', seed: int = 0,
                  threads: Literal['auto'] | int = 'auto', portable: bool = False,
                  memory_limit: int | str = 'auto') -> None: ...
 
@@ -425,8 +429,20 @@ class VAE(Estimator):
     def __init__(self, *, layers: Sequence[int] = (),
                  activation: Literal['tanh', 'relu', 'softplus', 'logistic'] = 'softplus',
                  training: Literal['auto', 'always'] = 'auto', likelihood: str | Mapping[str, Any] = 'gaussian',
-                 likelihood_noise: float | None = None, beta: float = 1.0, importance: int = 50,
+                 likelihood_noise: float | None = None, beta: float = 1.0,
+                 family: Literal['mean-field', 'full', 'free'] = 'mean-field', importance: int = 50,
                  learning_epochs: int = 50, learning_batch: int = 128, learning_rate: float = 0.001,
+                 learning_schedule: Literal['cosine', 'constant'] = 'cosine', learning_decay: float = 0.0,
+                 learning_validation: float = 0.1, learning_patience: int = 10,
+                 learning_precision: Literal['float32', 'float64'] = 'float32', components: int | None = None,
+                 seed: int = 0, threads: Literal['auto'] | int = 'auto', portable: bool = False,
+                 memory_limit: int | str = 'auto') -> None: ...
+
+class VIB(Estimator):
+    def __init__(self, *, layers: Sequence[int] = (),
+                 activation: Literal['tanh', 'relu', 'softplus', 'logistic'] = 'softplus',
+                 training: Literal['auto', 'always'] = 'auto', beta: float | None = None, curve: int = 1,
+                 draws: int = 32, learning_epochs: int = 50, learning_batch: int = 128, learning_rate: float = 0.001,
                  learning_schedule: Literal['cosine', 'constant'] = 'cosine', learning_decay: float = 0.0,
                  learning_validation: float = 0.1, learning_patience: int = 10,
                  learning_precision: Literal['float32', 'float64'] = 'float32', components: int | None = None,
@@ -457,6 +473,16 @@ class GPDM(Estimator):
     def __init__(self, *, kernel: Sequence[Literal['rbf', 'rbf-ard', 'linear', 'bias']] = ('rbf', 'bias'),
                  dynamics_kernel: Sequence[Literal['rbf', 'linear', 'bias']] = ('rbf', 'linear'),
                  dynamics_order: Literal[1, 2] = 1, dynamics_floor: float = 0.0001, dynamics_weight: float = 1.0,
+                 start: str | Mapping[str, Any] = 'pca', start_neighbors: int | None = None,
+                 start_restarts: int | None = None, minimize_limit: int = 5000, minimize_tolerance: float = 1e-05,
+                 components: int | None = None, forecast: int = 0,
+                 missing: Literal['error', 'drop', 'mean', 'model'] = 'error', seed: int = 0,
+                 threads: Literal['auto'] | int = 'auto', portable: bool = False,
+                 memory_limit: int | str = 'auto') -> None: ...
+
+class GPSSM(Estimator):
+    def __init__(self, *, kernel: Sequence[Literal['rbf', 'rbf-ard', 'linear', 'bias']] = ('rbf', 'bias'),
+                 transition: Sequence[Literal['rbf', 'linear', 'bias']] = ('rbf', 'linear'), inducing: int = 20,
                  start: str | Mapping[str, Any] = 'pca', start_neighbors: int | None = None,
                  start_restarts: int | None = None, minimize_limit: int = 5000, minimize_tolerance: float = 1e-05,
                  components: int | None = None, forecast: int = 0,

@@ -54,7 +54,6 @@ from mlcli.methods.networks.network import (
     Standard,
     Traced,
     Units,
-    codes_of,
     encode_rows,
     encoder_and_decoder,
     initial_layers,
