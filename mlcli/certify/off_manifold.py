@@ -131,7 +131,7 @@ class ScoredStep:
         sizes = np.max([np.abs(part - means).max(axis=0, initial=0.0) for part in parts()], axis=0)
         scale, triangle = np.where(sizes > 0, sizes, 1.0), np.zeros((0, len(means)))
         for part in parts():
-            triangle = np.linalg.qr(np.vstack([triangle, (part - means) / scale]), mode="r")
+            triangle = np.asarray(np.linalg.qr(np.vstack([triangle, (part - means) / scale]), mode="r"))
         _, values, axes = np.linalg.svd(triangle, full_matrices=False)
         kept = values > 1e-10 * values.max(initial=0.0)
         own = (measured(take_rows(self.embedding, self.places)) - means) / scale @ axes[kept].T / values[kept]
