@@ -7,6 +7,8 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from mlcli.base.types import Array
+from mlcli.core.iterate import Iterated
+from mlcli.core.minimize import Point
 from mlcli.core.similarities.projector import require_projector
 from mlcli.errors import ConfigError, DataError
 from mlcli.methods.processes.dynamics import Motion
@@ -114,6 +116,16 @@ def test_a_rotation_of_states_does_not_change_the_bound(terms: Any) -> None:
     moved = FittedParameters(parameters.vector(parameters.sequence(state.latent).rotate(turn)), state.places @ turn,
                              state.logs)
     assert problem(moved)[0] == pytest.approx(problem(state)[0], rel=1e-10)
+
+
+def test_a_result_states_the_bound_of_its_iterations_to_the_last_bit() -> None:
+    """With other rounding, as that of rotated axes, there may be none where inducing points almost coincide."""
+    problem, state = problem_of(TERMS[0])
+    found = problem.result(state, Iterated(Point(problem.vector(state), 0.0), np.zeros(0), True))
+    assert found.value == problem.bound(problem.parameters.sequence(state.latent), problem.parts(state))
+    again = problem.parts(FittedParameters(found.latent, np.vstack([
+        found.posterior.places, found.motion.before[:, 0]]), state.logs))
+    assert found.value == pytest.approx(problem.bound(found.sequence, again), rel=1e-9)
 
 
 def dense(sequence: Markov) -> Array:
