@@ -16,7 +16,8 @@ class Storable:
     """A kind of value that can be stored, as it is checked when it is read back.
 
     Equal letters mean equal lengths within a model: i columns of the input, k of them that are kept, d numbers
-    of a new row, c columns of its similarities, p axes, n points of a graph; the others belong to one value.
+    of a new row, c columns of its similarities, p axes, n points of a graph; the others belong to one value, and an
+    underscore stands for any length.
     """
 
     tag: str

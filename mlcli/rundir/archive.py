@@ -412,11 +412,12 @@ def declaration(part: Any) -> Storable:
 
 
 def require_shape(part: Any, place: str, known: dict[str, int]) -> None:
-    """Raises Unfit where an array does not have the shape of its letters; new letters are recorded."""
+    """Raises Unfit where an array does not have the shape of its letters; new letters are recorded, but `_` is none."""
     for name, letters in declaration(part).shapes.items():
         array = getattr(part, name)
         if array is not None and (array.ndim != len(letters) or any(
-                known.setdefault(letter, size) != size for letter, size in zip(letters, array.shape, strict=True))):
+                letter != "_" and known.setdefault(letter, size) != size
+                for letter, size in zip(letters, array.shape, strict=True))):
             raise Unfit(f"{place}.{name} is of the shape {array.shape}, which does not fit the other parts")
 
 

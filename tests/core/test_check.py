@@ -48,6 +48,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "gpdm second order": ("gpdm", {"minimize": {"limit": 10}, "dynamics": {"order": 2}}),
     "gpssm": ("gpssm", {"minimize": {"limit": 10}, "inducing": 6, "forecast": 3}),
     "gpssm linear": ("gpssm", {"minimize": {"limit": 40}, "kernel": ["linear"], "transition": ["linear"]}),
+    "gpssm ard": ("gpssm", {"minimize": {"limit": 6}, "inducing": 6, "kernel": ["rbf-ard", "bias"]}),
     "autoencoder": ("autoencoder", {}),
     "autoencoder deep": ("autoencoder", QUICK), "vae": ("vae", {}), "vae deep": ("vae", QUICK), "vib": ("vib", {}),
     "vib deep": ("vib", QUICK),

@@ -63,6 +63,10 @@ class Motion:
     weights: Array  # s x p
     known: Array  # s x s
 
+    def __post_init__(self) -> None:
+        """Raise ValueError for length scales of other axes, as of a damaged model."""
+        self.covariance.require_axes(1)
+
     @classmethod
     def none(cls, order: int) -> "Motion":
         """Return a constant sequence on one axis."""

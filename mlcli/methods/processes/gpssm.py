@@ -96,7 +96,8 @@ class GPSSM(GaussianProcessMethod):
     variants: ClassVar = (
         variant("", "permutation", "twins", "alone", inducing=5, minimize={"limit": 12}),
         variant("linear", "permutation", "twins", "alone", kernel=["linear"], transition=["linear"],
-                minimize={"limit": 12}, forecast=3))
+                minimize={"limit": 12}, forecast=3),
+        variant("ard", "permutation", "twins", "alone", kernel=["rbf-ard", "bias"], inducing=5, minimize={"limit": 6}))
     ordered: ClassVar = True
     axis: ClassVar = "State"
     name: Literal["gpssm"] = "gpssm"

@@ -23,7 +23,7 @@ Name = Literal["rbf", "rbf-ard", "linear", "bias"]
 USUAL = 2  # axes for which a length scale of one suits points of variance one
 
 
-@stored("rbf", lengths="l", positive=("lengths",))
+@stored("rbf", lengths="_", positive=("lengths",))
 @frozen
 class Rbf:
     """v exp(-Σ (x - y)² / 2 l²): smooth functions, with one length scale l for all axes or one for each."""
@@ -208,6 +208,11 @@ class CovarianceFunction:
         """Return each point's value with itself, an (n,) array, for (n, p) points, without noise."""
         return np.sum([term.diagonal(points) for term in self.terms], axis=0)
 
+    def require_axes(self, axes: int) -> None:
+        """Raise ValueError for a term with length scales of another number of axes."""
+        if any(isinstance(term, Rbf) and len(term.lengths) not in (1, axes) for term in self.terms):
+            raise ValueError("a kernel has length scales of other axes")
+
     @property
     def whole_noise(self) -> float:
         """The variance of the noise."""
@@ -299,6 +304,10 @@ class GaussianProcess:
     weights: Array  # W, u x d; zero for a column that does not vary
     known: Array  # A, u x u
     mean: Array  # d
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for length scales of other axes, as of a damaged model."""
+        self.covariance.require_axes(self.places.shape[-1])
 
     @classmethod
     def constant(cls, mean: Array) -> "GaussianProcess":

@@ -173,7 +173,7 @@ def bound_checks(data: Features, model: Model, problem: StateSpaceProblem, toler
     spreads, steps = covariances_of(sequence), motion.posterior
     wrong = sum(not np.array_equal(getattr(decoder, part), getattr(posterior, part))
                 for part in ("places", "weights", "known", "mean"))
-    yield count("decoder", wrong + int(decoder.covariance != posterior.covariance),
+    yield count("decoder", wrong + int(figures_of(decoder.covariance) != figures_of(posterior.covariance)),
                 "parts of the decoder that are not those of the process of rows")
     if model.spreads is None:
         yield skipped("states", "the covariances of the states are not at hand")

@@ -34,8 +34,8 @@ SHORT: dict[str, dict[str, Any]] = {  # iterations enough to tell options apart,
     "lgssm": {"iterate": {"limit": 12}}, "ppca em": {"iterate": {"limit": 40}}, "smacof": {"iterate": {"limit": 60}},
     "sammon": {"iterate": {"limit": 60}}, "gplvm bayesian": {"minimize": {"limit": 40}}}
 CONTEXTS = {**CONFIGURATIONS, **NEEDING}
-TRAINED = ("autoencoder", "vae", "vib", "gplvm bayesian", "gplvm network", "gplvm smooth", "gplvm sparse",
-           "gpdm", "gpdm second order", "gpssm", "gpssm linear", "mvgplvm")  # for every option
+TRAINED = ("autoencoder", "vae", "vib", "gplvm bayesian", "gplvm network", "gplvm smooth", "gplvm sparse", "gpdm",
+           "gpdm second order", "gpssm", "gpssm linear", "gpssm ard", "mvgplvm")  # for every option
 # The ways of a method share most of its options: the first one is tried every day, a chain in all ways.
 FIRST = {method: name for name, (method, _) in reversed(CONFIGURATIONS.items())}
 in_every_context = pytest.mark.parametrize(
