@@ -1,1 +1,1 @@
-"""Latent-variable models that several families share."""
+"""Latent-variable models and canonical pairs that several families share."""

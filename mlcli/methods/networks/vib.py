@@ -1,7 +1,7 @@
 """Variational information bottleneck.
 
 The encoder with the distribution of the second view given its code, information in NumPy, the objective of training,
-and the method. Without hidden layers it is the Gaussian information bottleneck (`core/bottleneck.py`).
+and the method. Without hidden layers it is the Gaussian information bottleneck (`core/latent/bottleneck.py`).
 
 JAX is imported where the objective is traced, which happens only in training. Source: Alemi et al., 2017.
 """
@@ -24,7 +24,9 @@ from mlcli.base.values.options import option
 from mlcli.base.values.quantity import Quantity
 from mlcli.base.values.signs import leading_signs
 from mlcli.certify.subject import Subject
-from mlcli.core.bottleneck import (
+from mlcli.core.centering import uncentered
+from mlcli.core.eigen.options import PlainAxes
+from mlcli.core.latent.bottleneck import (
     BEYOND,
     FAR,
     UNRELATED,
@@ -33,9 +35,7 @@ from mlcli.core.bottleneck import (
     default_beta,
     openings,
 )
-from mlcli.core.canonical import ALIKE, canonical, canonical_steps, most_pairs
-from mlcli.core.centering import uncentered
-from mlcli.core.eigen.options import PlainAxes
+from mlcli.core.latent.canonical import ALIKE, canonical, canonical_steps, most_pairs
 from mlcli.core.model import Model
 from mlcli.core.similarities.projector import Projector
 from mlcli.core.whitening import Whitening, centered_columns, column_lengths, require_no_faint, whiten

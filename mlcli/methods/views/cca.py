@@ -8,10 +8,10 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import TwoViews
 from mlcli.base.values.signs import leading_signs
 from mlcli.certify.subject import Subject
-from mlcli.core.canonical import canonical, whiten_views
 from mlcli.core.check.second_moments import correlations_check, covariance_checks, loadings_check, unit_variances
 from mlcli.core.eigen.options import PlainAxes
 from mlcli.core.eigen.spectrum import Spectrum
+from mlcli.core.latent.canonical import canonical, whiten_views
 from mlcli.core.model import JointViews, Model
 from mlcli.core.whitening import Whitening, whiten
 from mlcli.methods.views.check import scores_checks, variates_checks

@@ -1,6 +1,6 @@
 """The Gaussian information bottleneck.
 
-Its formulas are in `core/bottleneck.py`, as `vib` without hidden layers is the same summary.
+Its formulas are in `core/latent/bottleneck.py`, as `vib` without hidden layers is the same summary.
 """
 
 from collections.abc import Iterator
@@ -14,10 +14,10 @@ from mlcli.base.values.inputs import TwoViews
 from mlcli.base.values.options import option
 from mlcli.base.values.signs import leading_signs
 from mlcli.certify.subject import Subject
-from mlcli.core.bottleneck import UNRELATED, GaussianBottleneck, openings
 from mlcli.core.centering import Centering
 from mlcli.core.eigen.options import PlainAxes
 from mlcli.core.eigen.spectrum import Spectrum
+from mlcli.core.latent.bottleneck import UNRELATED, GaussianBottleneck, openings
 from mlcli.core.model import Loadings, Model
 from mlcli.core.similarities.base import Columns
 from mlcli.core.similarities.projector import Affine, Projector

@@ -28,10 +28,10 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features, Input
 from mlcli.base.values.options import Options, option
 from mlcli.certify.subject import Subject
-from mlcli.core.bottleneck import BEYOND, FAR
 from mlcli.core.centering import uncentered
 from mlcli.core.eigen.options import DEFAULT_COUNT, PlainAxes
 from mlcli.core.iterate import follow_schedule
+from mlcli.core.latent.bottleneck import BEYOND, FAR
 from mlcli.core.linalg import singular, singular_step
 from mlcli.core.metrics.shares import JensenShannon
 from mlcli.core.model import Loadings, Model, Powers

@@ -12,10 +12,10 @@ from mlcli.base.values.inputs import Input, TwoViews
 from mlcli.base.values.options import option
 from mlcli.base.values.signs import leading_signs
 from mlcli.certify.subject import Subject
-from mlcli.core.canonical import canonical, whiten_views
 from mlcli.core.check.second_moments import covariance_checks, loadings_check
 from mlcli.core.eigen.options import PlainAxes, first_columns
 from mlcli.core.eigen.spectrum import Spectrum
+from mlcli.core.latent.canonical import canonical, whiten_views
 from mlcli.core.minimize import Minimize
 from mlcli.core.model import JointViews, Model
 from mlcli.core.whitening import Whitening

@@ -19,10 +19,10 @@ from mlcli.base.values.check import EPS
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Input, TwoViews
 from mlcli.base.values.quantity import Quantity
-from mlcli.core.canonical import ALIKE, canonical_steps, most_pairs
 from mlcli.core.centering import Centering
 from mlcli.core.eigen.options import first_columns
 from mlcli.core.eigen.spectrum import Spectrum
+from mlcli.core.latent.canonical import ALIKE, canonical_steps, most_pairs
 from mlcli.core.linalg import symmetric_eigen
 from mlcli.core.model import Loadings, Model, Powers
 from mlcli.core.similarities.base import Columns

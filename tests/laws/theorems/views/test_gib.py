@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mlcli.base.types import Array
-from mlcli.core.bottleneck import information_curve
+from mlcli.core.latent.bottleneck import information_curve
 from mlcli.errors import DataError, GeometryError
 from tests.laws.theorems.views.test_views import FIRST, SECOND, same, views
 from tests.support import fit

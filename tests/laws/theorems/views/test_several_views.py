@@ -9,8 +9,8 @@ from scipy.stats import multivariate_normal
 
 from mlcli.base.types import Array
 from mlcli.base.values.inputs import Features, TwoViews
-from mlcli.core.canonical import canonical
 from mlcli.core.eigen.options import Axes
+from mlcli.core.latent.canonical import canonical
 from mlcli.core.minimize import Minimize
 from mlcli.core.whitening import whiten
 from mlcli.errors import ConfigError

@@ -12,8 +12,8 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array
 from mlcli.base.values.inputs import TwoViews
-from mlcli.core.canonical import ALIKE, Canonical, canonical, whiten_views
 from mlcli.core.eigen.options import Axes
+from mlcli.core.latent.canonical import ALIKE, Canonical, canonical, whiten_views
 from mlcli.core.whitening import Whitening, column_lengths
 from mlcli.errors import DataError, GeometryError
 
