@@ -11,7 +11,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.machine.rates import product_rate
 from mlcli.base.stages.composition import Composition, FitStage
 from mlcli.base.stages.stage import computed, note, running, stage
-from mlcli.base.stages.steps import Step
+from mlcli.base.stages.steps import Step, merge_steps
 from mlcli.base.types import Array
 from mlcli.base.values.check import EPS
 from mlcli.base.values.column_groups import ColumnGroup, groups_of
@@ -35,7 +35,7 @@ from mlcli.core.chain.tables import (
 )
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.graph.neighbors import Neighbors
-from mlcli.core.kernels.forms import Dense, square_memory
+from mlcli.core.kernels.forms import Dense, centering_step, square_memory
 from mlcli.core.kernels.functions import (
     CosineKernel,
     Gaussian,
@@ -44,6 +44,7 @@ from mlcli.core.kernels.functions import (
     Polynomial,
     Sigmoid,
     fix_defaults,
+    rate_step,
 )
 from mlcli.core.kernels.options import KernelOptions
 from mlcli.core.kernels.sums import KernelSum, OfTable
@@ -241,6 +242,11 @@ class SumChain(Composition[Model]):
         """Bytes of a kernel."""
         return 8.0 * self.chain.size**2
 
+    @property
+    def widths(self) -> list[int]:
+        """The number of columns of each table."""
+        return [len(group.columns) for group in self.chain.kernel.groups_of(self.chain.features.columns)]
+
     @FitStage
     def similarity(self) -> KernelValues:
         """The function of each table, its defaults fixed from the points."""
@@ -248,7 +254,10 @@ class SumChain(Composition[Model]):
 
     @similarity.cost
     def _(self) -> list[Step]:
-        return []
+        size, threads = self.chain.size, self.chain.compute.thread_count()
+        rates = [rate_step(table.metric, (size, width), threads)
+                 for width, table in zip(self.widths, self.chain.kernel.tables, strict=True) if table.kernel.adapts]
+        return [merge_steps(rates)] if rates else []
 
     @FitStage
     def kernels(self) -> list[Dense]:
@@ -270,12 +279,13 @@ class SumChain(Composition[Model]):
 
     @kernels.cost
     def _(self) -> list[Step]:
-        chain, threads = self.chain, self.chain.compute.thread_count()
-        widths = [len(group.columns) for group in chain.kernel.groups_of(chain.features.columns)]
+        chain, threads, count = self.chain, self.chain.compute.thread_count(), len(self.widths)
         seconds = sum(distances_cost(table.metric, chain.size, width, threads)
-                      for width, table in zip(widths, chain.kernel.tables, strict=True))
-        return [Step("kernel", f"{len(widths)} of {chain.size} x {chain.size}, in memory", seconds,
-                     (len(widths) + 2) * self.square, remedy="give fewer points", square=True)]
+                      for width, table in zip(self.widths, chain.kernel.tables, strict=True))
+        centering = centering_step(count * chain.size**2, (count + 1) * self.square, "give fewer points", square=True)
+        return [Step("kernel", f"{count} of {chain.size} x {chain.size}, in memory", seconds,
+                     (count + 2) * self.square, remedy="give fewer points", square=True),
+                *([centering] if chain.double else [])]
 
     @FitStage
     def compared(self) -> TableProducts:
