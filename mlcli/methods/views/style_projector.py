@@ -195,12 +195,13 @@ class FactorProjector(StyleProjector):
         found = Vectors(self.style_vectors, self.content_vectors)
         if len(used):
             labeled = bool(told.any()) or len(named) > 0
-            found, coordinates[others] = self._solve(new, used, others, style, content, labeled=labeled)
+            found, coordinates[others] = self._solve(new, used=used, others=others, style=style, content=content,
+                                                      labeled=labeled)
         return coordinates, found.styles[style], np.where(told[:, None], found.contents[np.where(told, content, 0)],
                                                           coordinates)
 
     @stage("project")
-    def _solve(self, new: Array, used: Indices, others: Indices, style: Indices, content: Indices, *,
+    def _solve(self, new: Array, *, used: Indices, others: Indices, style: Indices, content: Indices,
                labeled: bool) -> tuple["Vectors", Array]:
         """Return all vectors, and the coordinates of the `others` (k) of new points (m x d), whose styles are new.
 

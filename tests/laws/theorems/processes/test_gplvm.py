@@ -10,6 +10,7 @@ from numpy.polynomial.hermite_e import hermegauss
 
 from mlcli.base.types import Array
 from mlcli.core.minimize import Likeliest
+from mlcli.core.row_descent import descend
 from mlcli.errors import ConfigError, DataError, NumericalError
 from mlcli.methods.processes.fitting import Bayesian, FittedParameters, MostProbable, Problem
 from mlcli.methods.processes.latents import Free, FreeClouds, KernelRegression, Latents, Network
@@ -21,7 +22,7 @@ from mlcli.methods.processes.likelihoods import (
     SparseLikelihood,
     require_inverse,
 )
-from mlcli.methods.processes.new_points import NewRows, descend
+from mlcli.methods.processes.new_points import NewRows, extent_of
 from mlcli.methods.processes.process import Bias, CovarianceFunction, Rbf, start_covariance
 from tests.laws.agreement.tables import facts, read
 from tests.support import fit
@@ -267,7 +268,8 @@ def lowest_of_all(rows: NewRows, points: Array) -> Array:
     for row in range(len(least)):
         values = rows.take(np.full(len(grid), row))(grid)[0]
         starts = grid[np.argsort(values)[:12]]
-        least[row] = min(descend(rows.take(np.full(len(starts), row)), starts)[1].min(), values.min())
+        found = descend(rows.take(np.full(len(starts), row)), starts, extent_of(rows))[1]
+        least[row] = min(found.min(), values.min())
     return least
 
 
