@@ -84,8 +84,13 @@ def verdicts(resolved: Method, data: Input, model: Model) -> dict[str, str]:
     return {check.name: check.verdict for check in checks_of(resolved, data, model)}
 
 
+def trained(case: str) -> list[pytest.MarkDecorator]:
+    """The mark of a case whose networks are trained, which takes seconds."""
+    return [pytest.mark.medium] if case.endswith("deep") else []
+
+
 @pytest.mark.parametrize(("case", "family"), [
-    pytest.param(case, family, marks=[] if (row + column) % 3 == 0 else pytest.mark.slow)
+    pytest.param(case, family, marks=pytest.mark.slow if (row + column) % 3 else trained(case))
     for row, case in enumerate(CASES) for column, family in enumerate(FAMILIES)])
 @pytest.mark.filterwarnings("ignore")
 def test_honest_results_pass(case: str, family: str) -> None:
@@ -522,7 +527,9 @@ def whole(case: str) -> tuple[Method, Input, Model, dict[str, str]]:
     return *fit, verdicts(*fit)
 
 
-@pytest.mark.parametrize(("case", "fault", "check"), FAULTS, ids=[f"{c}-{f.__name__}-{k}" for c, f, k in FAULTS])
+@pytest.mark.parametrize(("case", "fault", "check"), [
+    pytest.param(case, fault, check, marks=trained(case), id=f"{case}-{fault.__name__}-{check}")
+    for case, fault, check in FAULTS])
 def test_every_statement_can_fail(case: str, fault: Callable[[Model], Model], check: str) -> None:
     method, data, model, honest = whole(case)
     assert honest[check] == "pass"

@@ -55,7 +55,9 @@ SAME_QUALITY = 0.08, 0.01  # by which two pictures of one graph of 60 or of 600 
 LEAST_QUALITY = (0.85, 0.8, 0.55), (0.96, 0.96, 0.5)  # neighbors that each of these keeps: see neighbors_kept
 NOT_CENTERED = ("nmf", "ib")  # methods whose coordinates are not zero for the mean: weights of parts, probabilities
 every_configuration = pytest.mark.parametrize("name", CASES)
-every_method = pytest.mark.parametrize("method", METHODS)
+NETWORKS = ("autoencoder", "vae", "vib")
+every_method = pytest.mark.parametrize("method", [
+    pytest.param(name, marks=pytest.mark.medium) if name in NETWORKS else name for name in METHODS])
 OPTIONS: dict[str, dict[str, Any]] = {method: {"neighbors": 9} for method in NEEDS_NEIGHBORS}
 
 
@@ -332,7 +334,9 @@ def in_unit(options: dict[str, Any], power: int) -> dict[str, Any]:
             for name, value in options.items()}
 
 
-@pytest.mark.parametrize(("name", "power"), paired(CONFIGURATIONS, [-200, 150]))
+@pytest.mark.parametrize(("name", "power"), [
+    pytest.param(*case.values, marks=[*case.marks, *([pytest.mark.medium] if case.values[0] in COSTLY else [])])
+    for case in paired(CONFIGURATIONS, [-200, 150])])
 def test_what_carries_a_unit_follows_the_data_to_the_last_bit(name: str, power: int) -> None:
     method, options = CONFIGURATIONS[name]
     kind, points = METHODS[method], features(in_domain(method, POINTS))
