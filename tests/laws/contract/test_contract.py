@@ -48,7 +48,9 @@ RANKED = [name for name, (method, _) in CONFIGURATIONS.items()
 # ways whose fits take longest; their methods have others here
 COSTLY = {"autoencoder deep", "vae deep", "vae full", "vae free", "vib deep", "fa oblimin", "sde at most",
           "sde cityblock", "chain unfolding", "gpdm second order"}
-CASES = [pytest.param(name, marks=pytest.mark.medium) if name in COSTLY else name for name in CONFIGURATIONS]
+ALIKE = ("vae full", "vae free", "vib deep")  # the other networks that are trained stand for them
+CASES = [pytest.param(name, marks=pytest.mark.slow if name in ALIKE else pytest.mark.medium) if name in COSTLY
+         else name for name in CONFIGURATIONS]
 LAYOUTS = [method for method, kind in METHODS.items() if issubclass(kind, NeighborEmbedding)]
 SAME_GRAPH = 1e-12  # of its largest number, up to which rounding of distances changes others
 SAME_QUALITY = 0.08, 0.01  # by which two pictures of one graph of 60 or of 600 points may differ in neighbors kept
@@ -57,7 +59,8 @@ NOT_CENTERED = ("nmf", "ib")  # methods whose coordinates are not zero for the m
 every_configuration = pytest.mark.parametrize("name", CASES)
 NETWORKS = ("autoencoder", "vae", "vib")
 every_method = pytest.mark.parametrize("method", [
-    pytest.param(name, marks=pytest.mark.medium) if name in NETWORKS else name for name in METHODS])
+    pytest.param(name, marks=pytest.mark.slow if name == "vae" else pytest.mark.medium) if name in NETWORKS else name
+    for name in METHODS])
 OPTIONS: dict[str, dict[str, Any]] = {method: {"neighbors": 9} for method in NEEDS_NEIGHBORS}
 
 

@@ -118,7 +118,7 @@ def test_without_hidden_layers_every_family_has_one_optimum() -> None:
         assert np.array_equal(model.embedding, plain.embedding) and model.fit == plain.fit
 
 
-@pytest.mark.medium
+@pytest.mark.slow
 def test_trained_linear_families_come_to_the_likelihood_from_below() -> None:
     steady = {"batch": 150, "rate": 0.05, "validation": 0.0, "precision": "float64"}
     likelihood = fit("ppca", POINTS).fit["log_likelihood"] / len(POINTS)
@@ -133,7 +133,7 @@ def test_trained_linear_families_come_to_the_likelihood_from_below() -> None:
             assert np.allclose(model.spreads, expected * signs[:, None] * signs, atol=1e-5)
 
 
-@pytest.mark.medium
+@pytest.mark.slow
 def test_portable_sums_give_a_free_family_the_same_numbers_up_to_rounding() -> None:
     options = {"layers": [4], "family": "free", "learning": {"epochs": 1, "batch": 50, "precision": "float64"}}
     plain = fit("vae", POINTS, **options)
@@ -147,7 +147,7 @@ def verdicts(model: Model, **options: Any) -> dict[str, str]:
     return {check.name: check.verdict for check in checks_of(METHODS["vae"](**options).resolve(data), data, model)}
 
 
-@pytest.mark.medium
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ["full", "free"])
 def test_the_certificate_sees_means_and_covariances_that_are_others(family: str) -> None:
     options = {**QUICK, "family": family}

@@ -102,7 +102,7 @@ def test_networks_see_what_correlations_do_not() -> None:
     assert bent.fit["held_out_information"] > 0.6
 
 
-@pytest.mark.medium
+@pytest.mark.slow
 def test_the_figures_of_networks_are_those_of_their_rows() -> None:
     model = fit("vib", DATA, curve=3, **QUICK)
     figures, encoder, curve = model.fit, encoder_of(model), model.information
