@@ -45,7 +45,7 @@ from mlcli.methods.networks.network import (
     initial_layers,
     linear,
 )
-from mlcli.methods.networks.two_networks import QUICK, NetworkMethod
+from mlcli.methods.networks.two_networks import QUICK, NetworkMethod, columns_of_view
 from mlcli.methods.trials import variant
 
 
@@ -361,8 +361,3 @@ def regression_axes(white: Array, wanted: Array) -> tuple[Array, Array, Array]:
     `wanted` are centered rows (n x e), whose regression coefficients on the white ones are P S Vᵀ.
     """
     return singular(white.T @ wanted / max(len(wanted), 1))
-
-
-def columns_of_view(data: Input) -> int | None:
-    """Return the number of columns of the second view; None where there is none."""
-    return data.view.values.shape[1] if isinstance(data, TwoViews) else None

@@ -11,7 +11,7 @@ from mlcli.base.rows.source import rows_of
 from mlcli.base.stages.steps import Step, repeated
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
-from mlcli.base.values.inputs import Features, Given
+from mlcli.base.values.inputs import Features, Given, Input, TwoViews
 from mlcli.base.values.signs import leading_signs
 from mlcli.core.eigen.eigensolve import ForAxes
 from mlcli.core.kernels.factor_solver import side_steps
@@ -37,6 +37,11 @@ COPIES = 8  # of the weights: gradients, Adam's moments, the best ones, and thos
 def weights_between(sizes: Sequence[int]) -> int:
     """Return the number of weights between layers of these sizes."""
     return sum(before * after for before, after in pairwise(sizes))
+
+
+def columns_of_view(data: Input) -> int | None:
+    """Return the number of columns of the second view; None where there is none."""
+    return data.view.values.shape[1] if isinstance(data, TwoViews) else None
 
 
 def network_steps(points: Array, sizes: Sequence[int], learning: Learning, threads: int, *, outputs: int | None = None,
@@ -101,7 +106,7 @@ class NetworkMethod(Method):
             rows = rows_of(data.values)
             return (side_steps(data.values, "auto", ForAxes.of(self.axes), threads) if rows is None
                     else row_steps(rows, ForAxes.of(self.axes), threads))
-        return network_steps(data.values, self.sizes(data), self.learning, threads)
+        return network_steps(data.values, self.sizes(data), self.learning, threads, outputs=columns_of_view(data))
 
     def sizes(self, data: Features) -> list[int]:
         """Return the layer sizes of the encoder, columns and coordinates included."""

@@ -54,7 +54,7 @@ from mlcli.methods.networks.network import (
     encode_rows,
     initial_layers,
 )
-from mlcli.methods.networks.two_networks import QUICK, NetworkMethod, network_steps, weights_between
+from mlcli.methods.networks.two_networks import QUICK, NetworkMethod, network_steps
 from mlcli.methods.trials import variant
 
 START = -4.0  # logarithm of the variance of codes at the start: axes that are closed there hardly open later
@@ -335,8 +335,8 @@ class VIB(NetworkMethod):
         pairs, sizes = canonical_steps(data, threads), self.sizes(data)
         if self.closed:
             return pairs
-        more = weights_between([*sizes[:0:-1], answers]) - weights_between(sizes) + answers**2
-        training, coordinates = network_steps(data.values, sizes, self.learning, threads, more=more)
+        training, coordinates = network_steps(data.values, sizes, self.learning, threads, outputs=answers,
+                                              more=answers**2)
         beside = 8.0 * len(data.values) * (sizes[0] + answers)  # both views, as they are taught
         passes = 1 + 2 * self.draws * bool(self.layers)
         return [*pairs[:2 if self.beta is None else 1], *[replace(
