@@ -17,6 +17,7 @@ from mlcli.base.rows.blocks import in_order, row_blocks
 from mlcli.base.stages.stage import stage
 from mlcli.base.types import Array
 from mlcli.base.values.sample_size import sample_of
+from mlcli.checkup.metric import SLACK
 from mlcli.checkup.report import Cause, Evidence
 from mlcli.core.euclidean_distances import gower
 from mlcli.core.kernels.forms import Dense
@@ -104,6 +105,6 @@ def detours(distances: Array) -> Array:
             excess = distances - row - row[:, None]
             np.fill_diagonal(excess, 0.0)
             found[place] = excess.max()
-        return np.maximum(found, 0.0)
+        return np.where(found > SLACK * distances.max(), found, 0.0)
 
     return np.concatenate(list(in_order(block, row_blocks(len(distances), 16))))
