@@ -298,11 +298,11 @@ TABLE: Mapping[str, Entry] = {
         "Distances", "D_{ij} = d(x_i, x_j)",
         "How far apart every two rows are.", squared("D", "lengths")),
     "uncentered/gower": Entry(
-        "Kernel before centering", r"A_{ij} = -\frac{1}{2} d_{ij}^2",
+        "Kernel before centering", r"A_{ij} = -\frac{1}{2} D_{ij}^2",
         "Squared distances times -1/2: inner products, but for terms of one row each, which centering takes away.",
         pairs("A", "kernel")),
     "uncentered/dbrda": Entry(
-        "Kernel before centering", r"A_{ij} = -\frac{1}{2} d_{ij}^2",
+        "Kernel before centering", r"A_{ij} = -\frac{1}{2} D_{ij}^2",
         "Squared dissimilarities times -1/2.", pairs("A", "kernel")),
     "uncentered/gaussian": Entry(
         "Kernel before centering", r"A_{ij} = \exp(-γ d_{ij}^2)",
