@@ -59,8 +59,8 @@ class InformationFinding(Finding["CsvColumns"]):
         if len(kept) < 2:  # networks that were trained at one β have no curve
             return []
         counts = "clusters" in value.columns
-        about = "the columns" if counts else "the second view"
-        drawn = curve(f"What is told of {about}", "kept I(T; X), nats", "told I(T; Y), nats", kept,
+        about, of = ("the columns", "the rows") if counts else ("the second view", "the first")
+        drawn = curve(f"Information about {about}", f"kept of {of}, I(T; X), nats", "I(T; Y), nats", kept,
                       {"relevant": relevant})
         if counts and run.fit.get("first_beta") is None:
             said = "Rows tell nothing of columns (information.csv): all have the same shares of them, at every β."

@@ -109,7 +109,8 @@ def comparable(pairs: Array) -> bool:
 
 
 def _panel(x: Sequence[float], values: Sequence[float], top: float) -> Panel:
-    room = 0.5 if len(x) > 1 and len(x) <= 40 else 0.0
+    counts = all(float(place).is_integer() for place in x)
+    room = 0.5 if counts and 1 < len(x) <= 40 else 0.0  # half a step of axes, neighbors and the like
     low, high = (min(x), max(x)) if len(x) > 1 else (min(x, default=0.0) - 1, max(x, default=1.0) + 1)
     return Panel(Scale.over([low - room, high + room], LEFT, WIDTH - RIGHT, whole=False, most=12),
                  Scale.over(values, HEIGHT - BOTTOM, top))
