@@ -56,15 +56,15 @@ class InformationFinding(Finding["CsvColumns"]):
                     f"slowly{knee}.")
             return [(Place.DETAIL, section("Entropy of the walk", sentence(said, "soft"), figure(drawn)))]
         kept, relevant = value.numbers("kept"), value.numbers("relevant")
-        if len(kept) < 2:  # networks that were trained at one β have no curve
-            return []
         counts = "clusters" in value.columns
-        about, of = ("the columns", "the rows") if counts else ("the second view", "the first")
-        drawn = curve(f"Information about {about}", f"kept of {of}, I(T; X), nats", "I(T; Y), nats", kept,
-                      {"relevant": relevant})
         if counts and run.fit.get("first_beta") is None:
             said = "Rows tell nothing of columns (information.csv): all have the same shares of them, at every β."
             return [(Place.RESULT, section("Information curve", sentence(said)))]
+        if len(kept) < 2:  # networks that were trained at one β have no curve
+            return []
+        about, of = ("the columns", "the rows") if counts else ("the second view", "the first")
+        drawn = curve(f"Information about {about}", f"kept of {of}, I(T; X), nats", "I(T; Y), nats", kept,
+                      {"relevant": relevant})
         said = "In nats, by rising β (information.csv)" + (
             ", at each of which the networks were trained." if "epochs" in run.fit else
             ". The slope at a point is 1/β; the curve ends at all that " + (

@@ -41,6 +41,16 @@ def test_networks_have_a_curve_of_the_betas_at_which_they_were_trained(tmp_path:
     assert ("at each of which the networks were trained" in page) == (curve > 1)
 
 
+def test_the_page_says_that_rows_tell_nothing_of_columns(tmp_path: Path) -> None:
+    """All rows have the same shares: the curve has one point, and no figure."""
+    table, out = tmp_path / "counts.csv", tmp_path / "out"
+    rows = "".join(f"r{row},{row},{2 * row},{3 * row}\n" for row in range(1, 9))
+    table.write_text(f"id,a,b,c\n{rows}", encoding="utf-8")
+    assert run(["embed", str(table), "-m", "ib", "-o", str(out), "-q"]) == 0
+    assert (out / "information.csv").exists()
+    assert "Rows tell nothing of columns (information.csv)" in (out / "report.html").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("time", [None, 7])
 def test_the_time_of_a_walk_is_at_the_knee_of_its_entropy(tmp_path: Path, time: int | None) -> None:
     iris, out = str(Path(__file__).parents[2] / "sample_data" / "iris.csv"), tmp_path / "out"
