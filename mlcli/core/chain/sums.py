@@ -28,6 +28,7 @@ from mlcli.core.chain.tables import (
     Norm,
     TableProducts,
     compare_kernels,
+    comparison_step,
     describe_groups,
     figures_of,
     norms_of,
@@ -48,7 +49,6 @@ from mlcli.core.kernels.functions import (
 )
 from mlcli.core.kernels.options import KernelOptions
 from mlcli.core.kernels.sums import KernelSum, OfTable
-from mlcli.core.linalg import solve_cost
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric
 from mlcli.core.metrics.distances import distances_cost
 from mlcli.core.model import Model
@@ -296,11 +296,9 @@ class SumChain(Composition[Model]):
 
     @compared.cost
     def _(self) -> list[Step]:
-        chain, threads = self.chain, self.chain.compute.thread_count()
-        count = len(chain.kernel.tables)
-        seconds = 2.0 * count**2 * chain.size**2 / product_rate(threads) + count * solve_cost(chain.size, threads) / 2
-        return [Step("groups", f"{count} kernels compared", seconds, (count + 3) * self.square,
-                     remedy="give fewer points", square=True)]
+        count = len(self.chain.kernel.tables)
+        return [comparison_step(count, self.chain.size, self.chain.compute.thread_count(),
+                                f"{count} kernels compared")]
 
     @FitStage
     def weighted(self) -> tuple[Array, Array]:

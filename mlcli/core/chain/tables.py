@@ -9,11 +9,13 @@ from typing import Any, Literal
 import numpy as np
 
 from mlcli.base.frozen import frozen
+from mlcli.base.machine.rates import product_rate
+from mlcli.base.stages.steps import Step
 from mlcli.base.stored import result
 from mlcli.base.types import AnyArray, Array
 from mlcli.base.values.quantity import Quantity
 from mlcli.base.values.signs import leading_signs
-from mlcli.core.linalg import symmetric_eigen, symmetric_eigenvalues
+from mlcli.core.linalg import solve_cost, symmetric_eigen, symmetric_eigenvalues
 from mlcli.core.model import TableGroups
 from mlcli.errors import DataError
 
@@ -41,6 +43,12 @@ def compare_kernels(kernels: Sequence[Array]) -> TableProducts:
     """Compare kernels (n x n each) by the traces of their products."""
     products = np.array([[np.sum(one * other) for other in kernels] for one in kernels])
     return TableProducts(products, np.array([symmetric_eigenvalues(kernel)[0] for kernel in kernels]))
+
+
+def comparison_step(count: int, size: int, threads: int, how: str) -> Step:
+    """Return the cost of comparing so many kernels (n x n each) of `size` points, which is described by `how`."""
+    seconds = 2.0 * count**2 * size**2 / product_rate(threads) + count * solve_cost(size, threads) / 2
+    return Step("groups", how, seconds, 8.0 * (count + 3) * size**2, remedy="give fewer points", square=True)
 
 
 def norms_of(compared: TableProducts, norm: Norm) -> Array:

@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.machine.rates import product_rate
 from mlcli.base.stages.composition import Composition, FitStage
 from mlcli.base.stages.stage import computed, note, stage
 from mlcli.base.stages.steps import Step
@@ -20,7 +19,15 @@ from mlcli.base.values.options import option
 from mlcli.base.values.signs import leading_signs
 from mlcli.certify.projection import projector_checks
 from mlcli.certify.subject import Subject
-from mlcli.core.chain.tables import Norm, TableProducts, compare_kernels, describe_groups, figures_of, unit_vectors
+from mlcli.core.chain.tables import (
+    Norm,
+    TableProducts,
+    compare_kernels,
+    comparison_step,
+    describe_groups,
+    figures_of,
+    unit_vectors,
+)
 from mlcli.core.eigen.eigensolve import NOTABLE
 from mlcli.core.eigen.options import Axes, first_columns
 from mlcli.core.eigen.solved import rounding_floor
@@ -212,10 +219,8 @@ class DissimilaritiesComposition(Composition[Model]):
 
     @compared.cost
     def _(self) -> list[Step]:
-        rows, count, threads = len(self.data.values), len(self.data.views), self.compute.thread_count()
-        seconds = 2.0 * count**2 * rows**2 / product_rate(threads) + count * solve_cost(rows, threads) / 2
-        return [Step("groups", f"{count} matrices of {rows} x {rows}", seconds, 8.0 * (count + 3) * rows**2,
-                     remedy="give fewer points", square=True)]
+        rows, count = len(self.data.values), len(self.data.views)
+        return [comparison_step(count, rows, self.compute.thread_count(), f"{count} matrices of {rows} x {rows}")]
 
     @FitStage
     def weighted(self) -> tuple[Array, Array]:
