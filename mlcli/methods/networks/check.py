@@ -166,6 +166,13 @@ def search_checks(data: Features, model: Model, density: Callable[..., Array], f
                   "posterior gains by a step along a random direction, of all but one in a hundred rows", exact=False)]
 
 
+def weighted_divergences(means: Array, logs: Array) -> Array:
+    """Return √(2π) KL(N(m, s²) ‖ N(0, 1)) by quadrature, for means and logarithms of variances of any shape."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(NODES)
+    at = means[..., None] + np.exp(logs / 2)[..., None] * nodes
+    return np.asarray(((at**2 - nodes**2 - logs[..., None]) / 2) @ weights)
+
+
 def with_sums(network: Network) -> list[DenseLayer]:
     """Return the layers of a decoder, the last one without its activation."""
     *others, last = network.layers
@@ -229,7 +236,6 @@ def bound_checks(data: Features, model: Model, density: Callable[..., Array], fu
                   1e-11 * (abs(fit["reconstruction"]) + abs(fit["divergence"])), "the bound is what is left of both")
     if not whole:
         return [later("divergence"), bound, later("log-density")]
-    nodes, weights = np.polynomial.hermite_e.hermegauss(NODES)
     sums, spreads = with_sums(decoder.network), model.spreads
     noise, shift = fit.get("noise_variance", 1.0), float(np.log(encoder.scale)) + data.unit.logarithm(1)
     level = float(np.log(noise)) - 2 * shift if noise else 0.0
@@ -246,8 +252,7 @@ def bound_checks(data: Features, model: Model, density: Callable[..., Array], fu
             found = density(seen, forward(sums, codes * decoder.signs), level, np)
         else:
             means, logs = np.split(forward(encoder.network.layers, seen), 2, axis=1)
-            at = means[..., None] + np.exp(logs / 2)[..., None] * nodes
-            apart = float(np.sum(((at**2 - nodes**2 - logs[..., None]) / 2) @ weights)) / np.sqrt(2 * np.pi)
+            apart = float(np.sum(weighted_divergences(means, logs))) / np.sqrt(2 * np.pi)
             found = density(seen, forward(sums, means + np.exp(logs / 2) * normal), level, np)
         return apart, float(np.sum(found - stated)), float(np.sum((found - stated) ** 2)), max_abs(found)
 
@@ -397,15 +402,13 @@ def information_checks(data: TwoViews, model: Model, full: bool = False) -> list
     added = ratio("parts", abs(float(parted.sum()) - kept), 1e-11 * (1 + kept), "I(T; X) is the sum over the axes")
     if not whole:
         return [white, later("kept"), added, later("relevant")]
-    nodes, weights = np.polynomial.hermite_e.hermegauss(NODES)
     alone = len(encoder.answer.layers) == 1
     logarithm = float(np.log(np.abs(np.diag(root))).sum())
 
     def block(places: Indices, points: Array) -> tuple[Any, ...]:
         outputs = forward(encoder.network.layers, (points - encoder.means) / encoder.scale)
         means, logs = outputs[:, :size], outputs[:, size:]
-        at = means[..., None] + np.exp(logs / 2)[..., None] * nodes
-        apart = np.sum(((at**2 - nodes**2 - logs[..., None]) / 2) @ weights, axis=0) / np.sqrt(2 * np.pi)
+        apart = np.sum(weighted_divergences(means, logs), axis=0) / np.sqrt(2 * np.pi)
         normal = np.zeros_like(means) if alone else np.random.default_rng([1, int(places[0])]).standard_normal(
             means.shape)
         rest = second[places] - forward(encoder.answer.layers, means + np.exp(logs / 2) * normal)
