@@ -15,6 +15,7 @@ from typing import NoReturn
 import numpy as np
 
 from mlcli.base.frozen import frozen
+from mlcli.base.rows.blocks import row_blocks
 from mlcli.base.stages.stage import note, stage
 from mlcli.base.stored import stored
 from mlcli.base.types import AnyArray, Array, Indices
@@ -166,7 +167,7 @@ class FactorProjector(StyleProjector):
         """
         missing = [""] * len(new)
         styles, contents = labels[0] if labels else missing, labels[1] if len(labels) > 1 else missing
-        parts = [slice(None)] if labels else _batches(len(new))
+        parts = [slice(None)] if labels else row_blocks(max(len(new), 1), ROWS)  # one where there are no rows
         found = [self._place(new[rows], styles[rows], contents[rows]) for rows in parts]
         coordinates, vectors, of_contents = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
         beside = dict(zip(self.beside, vectors.T, strict=True))
@@ -256,11 +257,6 @@ class FactorProjector(StyleProjector):
         """Return features (m x d) of coordinates (m x p) in the styles of vectors (m x q)."""
         measured = self.output_unit.measured(coordinates)
         return self.input_unit.plain(np.einsum("mq,qcp,mp->mc", vectors, self.interaction, measured, optimize=True))
-
-
-def _batches(count: int) -> list[slice]:
-    """Return slices of so many rows; one of none where there are none."""
-    return [slice(first, min(first + ROWS, count)) for first in range(0, max(count, 1), ROWS)]
 
 
 def numbered(labels: Sequence[str], known: Sequence[str]) -> Indices:
