@@ -115,15 +115,14 @@ class Octree:
         self._native.repel(groups.start, groups.stop, theta, dof, *out)
 
 
-def attract_rows(graph: tuple[Indices, AnyArray, Array], points: Array, dof: float, rows: slice) -> tuple[Array, Array]:
-    """Return forces Σ_j p_ij / (1 + d²/α) (y_i - y_j) (m x p) and energies -Σ_j p_ij log k_ij (m) of some rows.
+def attract_rows(graph: tuple[Indices, AnyArray, Array], points: Array, dof: float, chosen: Indices,
+                 out: tuple[Array, Array]) -> None:
+    """Write forces Σ_j p_ij / (1 + d²/α) (y_i - y_j) (n x p) and energies -Σ_j p_ij log k_ij (n) of chosen rows.
 
     `graph` has starts of rows, and columns (int32) and affinities p of entries. Raises ValueError for rows or columns
     out of range.
     """
-    forces, energies = np.empty((rows.stop - rows.start, points.shape[1])), np.empty(rows.stop - rows.start)
-    kernels().attract_rows(*graph, points, dof, rows.start, rows.stop, forces, energies)
-    return forces, energies
+    kernels().attract_rows(*graph, points, dof, chosen, *out)
 
 
 def spread_points(points: Array, chosen: Indices, low: Array, scale: float, grid: Array) -> None:

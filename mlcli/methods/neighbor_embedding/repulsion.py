@@ -345,6 +345,24 @@ def student_forces(places: Array, points: Array, dof: float, *, alone: bool = Fa
     return forces, totals
 
 
+def cell_order(points: Array) -> Indices:
+    """Return an order of points (n x p) in which those that lie near each other come soon after each other.
+
+    It is that of cells along Morton's curve through the first axes. No sum depends on it: it only decides which
+    coordinates are still in the cache when neighbors need them.
+    """
+    axes = min(points.shape[1], 3)
+    bits = 32 // axes
+    codes = np.zeros(len(points), dtype=np.uint32)
+    with np.errstate(over="ignore", invalid="ignore"):  # coordinates without limits are in any cell
+        for axis, column in enumerate(points.T[:axes]):
+            low, high = column.min(), column.max()
+            cells = ((column - low) * ((2.0**bits - 0.5) / ((high - low) or 1.0))).astype(np.uint32)
+            for bit in range(bits):
+                codes |= ((cells >> np.uint32(bit)) & np.uint32(1)) << np.uint32(bit * axes + axis)
+    return np.lexsort(codes.view(np.uint16).reshape(-1, 2).T)  # numbers of two bytes are sorted by their digits
+
+
 def logarithm_and_inverse(values: Array) -> tuple[Array, Array]:
     """Return the logarithms and inverses of numbers of one or more, by one division, to the bits of the kernel."""
     bits = values.view(np.uint64) - ROOT_OF_HALF
@@ -367,10 +385,13 @@ def attract(graph: tuple[Indices, AnyArray, Array], points: Array, dof: float) -
     """
     starts, indices, values = graph
     points = np.ascontiguousarray(points)
+    if native.available():
+        order, out = cell_order(points), (np.empty_like(points), np.empty(len(points)))
+        each(lambda rows: attract_rows(graph, points, dof, order[rows], out), row_blocks(
+            len(points), ENTRIES, max(1, len(indices) // max(1, len(points)))))
+        return out[0], sum_of_all(out[1])
 
     def work(rows: slice) -> tuple[Array, Array]:
-        if native.available():
-            return attract_rows((starts, indices, values), points, dof, rows)
         low, high = starts[rows.start], starts[rows.stop]
         chosen = indices[low:high]
         own = np.repeat(np.arange(rows.stop - rows.start), np.diff(starts[rows.start : rows.stop + 1]))

@@ -81,24 +81,26 @@ void repel_groups(const Octree &tree, std::int64_t first, std::int64_t last, dou
 
 template <class T>
 void attract_rows(Vector<std::int64_t> starts, Vector<std::int32_t> indices, Vector<T> values,
-                  Matrix<const double> points, double dof, std::int64_t first, std::int64_t last, Matrix<double> forces,
+                  Matrix<const double> points, double dof, Vector<std::int64_t> chosen, Matrix<double> forces,
                   Target<double> energies) {
     const std::size_t size = points.shape(0);
-    check_rows(first, last, size, forces, energies);
     require(dof > 0, "the degrees of freedom must be positive");
-    require(forces.shape(1) == points.shape(1) && starts.size() == size + 1 && indices.size() == values.size(),
-            "rows must have starts and forces, and entries a value");
-    const std::int64_t *start = starts.data();
-    bool rising = start[first] >= 0 && static_cast<std::size_t>(start[last]) <= values.size();
-    for (std::int64_t row = first; row < last; ++row) rising &= start[row] <= start[row + 1];
-    require(rising, "starts are out of range");
+    require(forces.shape(0) == size && forces.shape(1) == points.shape(1) && energies.size() == size &&
+                starts.size() == size + 1 && indices.size() == values.size(),
+            "rows must have starts, forces and energies, and entries a value");
     nb::gil_scoped_release release;
-    std::uint32_t most = 0;  // negative numbers are large ones
-    for (std::int64_t e = start[first]; e < start[last]; ++e)
-        most = std::max(most, static_cast<std::uint32_t>(indices.data()[e]));
-    require(start[first] == start[last] || most < size, "an index is out of range");
-    kernels<T>().attract_rows(start, indices.data(), values.data(), points.data(), static_cast<int>(points.shape(1)), dof,
-                              first, last, forces.data(), energies.data());
+    const std::int64_t *start = starts.data();
+    const auto entries = static_cast<std::int64_t>(values.size());
+    for (std::size_t at = 0; at < chosen.size(); ++at) {
+        const std::int64_t row = chosen.data()[at];
+        require(row >= 0 && static_cast<std::size_t>(row) < size, "rows are out of range");
+        require(start[row] >= 0 && start[row] <= start[row + 1] && start[row + 1] <= entries, "starts are out of range");
+    }
+    require(kernels<T>().attract_rows(start, indices.data(), values.data(), points.data(),
+                                      static_cast<std::int64_t>(size), static_cast<int>(points.shape(1)), dof,
+                                      chosen.data(), static_cast<std::int64_t>(chosen.size()), forces.data(),
+                                      energies.data()),
+            "an index is out of range");
 }
 
 void check_grid(const Matrix<const double> &points, const Vector<std::int64_t> &chosen, const Vector<double> &low,
@@ -148,9 +150,9 @@ void bind_student(nb::module_ &m) {
     m.def("repel_rows", &repel_rows, "points"_a.noconvert(), "sources"_a.noconvert(), "dof"_a, "first"_a, "last"_a,
           "alone"_a, "forces"_a.noconvert(), "totals"_a.noconvert());
     m.def("attract_rows", &attract_rows<double>, "starts"_a.noconvert(), "indices"_a.noconvert(), "values"_a.noconvert(),
-          "points"_a.noconvert(), "dof"_a, "first"_a, "last"_a, "forces"_a.noconvert(), "energies"_a.noconvert());
+          "points"_a.noconvert(), "dof"_a, "chosen"_a.noconvert(), "forces"_a.noconvert(), "energies"_a.noconvert());
     m.def("attract_rows", &attract_rows<float>, "starts"_a.noconvert(), "indices"_a.noconvert(), "values"_a.noconvert(),
-          "points"_a.noconvert(), "dof"_a, "first"_a, "last"_a, "forces"_a.noconvert(), "energies"_a.noconvert());
+          "points"_a.noconvert(), "dof"_a, "chosen"_a.noconvert(), "forces"_a.noconvert(), "energies"_a.noconvert());
     m.def("spread_points", &spread_points, "points"_a.noconvert(), "chosen"_a.noconvert(), "low"_a.noconvert(),
           "scale"_a, "grid"_a.noconvert());
     m.def("collect_points", &collect_points, "points"_a.noconvert(), "chosen"_a.noconvert(), "low"_a.noconvert(),

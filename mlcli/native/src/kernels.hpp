@@ -106,10 +106,10 @@ template <class T> struct Kernels {
     // kernel: both are added to.
     void (*repel_rows)(const double *rows, std::int64_t count, const double *sources, std::int64_t stride,
                        std::int64_t size, const double *masses, int axes, double dof, double *forces, double *totals);
-    // Forces and energies of rows of a graph.
-    void (*attract_rows)(const std::int64_t *starts, const std::int32_t *indices, const T *values,
-                         const double *points, int axes, double dof, std::int64_t first, std::int64_t last,
-                         double *forces, double *energies);
+    // Forces and energies of chosen rows of a graph; false where an index is out of range.
+    bool (*attract_rows)(const std::int64_t *starts, const std::int32_t *indices, const T *values,
+                         const double *points, std::int64_t rows, int axes, double dof, const std::int64_t *chosen,
+                         std::int64_t count, double *forces, double *energies);
     // Splines on a grid: points added to its nodes, and values and slopes at points; false where one lies beyond it.
     bool (*spread_points)(const double *points, const std::int64_t *chosen, std::int64_t count, int axes,
                           const double *low, double scale, std::int64_t rows, std::int64_t columns, double *grid);

@@ -9,6 +9,7 @@ constexpr int SIDE_BY_SIDE = 2;  // rows that share what is loaded, and a divisi
 constexpr int HELD = 16;               // axes whose sums stay in vectors, where their number is not known
 constexpr int CHUNK = 64;              // entries of a row that are copied at once
 constexpr int LOTS = 8;                // and that are summed side by side
+constexpr int AHEAD = 4;               // rows between one whose entries are requested and one that is summed
 
 // The kernel, and the kernel over 1 + d²/α, of some numbers 1 + d²/α; one degree of freedom costs a division for all.
 template <bool ONE, int N>
@@ -224,22 +225,44 @@ static double attract_any(const std::int32_t *indices, const T *values, std::int
     return energy * dof;
 }
 
-// The same for rows from `first` to `last`; `forces` and `energies` hold a place for each of these.
+// The same for `count` chosen rows; `forces` and `energies` hold a place for every row. What the next rows need is
+// requested meanwhile, as they lie anywhere in memory. False where an index is `rows` or more.
 template <class T>
-static void attract_rows(const std::int64_t *starts, const std::int32_t *indices, const T *values,
-                         const double *points, int axes, double dof, std::int64_t first, std::int64_t last,
-                         double *forces, double *energies) {
-    for (std::int64_t row = first; row < last; ++row) {
-        const std::int64_t start = starts[row], size = starts[row + 1] - start;
-        double *force = forces + (row - first) * axes;
+static bool attract_rows(const std::int64_t *starts, const std::int32_t *indices, const T *values,
+                         const double *points, std::int64_t rows, int axes, double dof, const std::int64_t *chosen,
+                         std::int64_t count, double *forces, double *energies) {
+    for (std::int64_t at = 0; at < count; ++at) {
+        if (at + 2 * AHEAD < count) {
+            const std::int64_t later = chosen[at + 2 * AHEAD];
+            __builtin_prefetch(starts + later), __builtin_prefetch(points + later * axes);
+            __builtin_prefetch(forces + later * axes, 1), __builtin_prefetch(energies + later, 1);
+        }
+        if (at + AHEAD < count) {
+            const std::int64_t next = chosen[at + AHEAD];
+            for (std::int64_t e = starts[next]; e < starts[next + 1]; e += 16) {  // numbers of four bytes in a line
+                __builtin_prefetch(indices + e);
+                for (std::size_t part = 0; part < sizeof(T) / 4; ++part)
+                    __builtin_prefetch(values + e + part * (64 / sizeof(T)));
+            }
+        }
+        if (at + 1 < count)
+            for (std::int64_t e = starts[chosen[at + 1]]; e < starts[chosen[at + 1] + 1]; ++e)
+                __builtin_prefetch(points + static_cast<std::int64_t>(indices[e]) * axes);
+        const std::int64_t row = chosen[at], start = starts[row], size = starts[row + 1] - start;
+        std::uint32_t most = 0;  // negative numbers are large ones
+        for (std::int64_t e = start; e < start + size; ++e)
+            most = most > static_cast<std::uint32_t>(indices[e]) ? most : static_cast<std::uint32_t>(indices[e]);
+        if (size > 0 && most >= rows) return false;
+        double *force = forces + row * axes;
         const double *own = points + row * axes;
         for (int a = 0; a < axes; ++a) force[a] = 0;
         const std::int32_t *others = indices + start;
-        energies[row - first] = axes == 1   ? attract<1>(others, values + start, size, points, own, dof, force)
-                                : axes == 2 ? attract<2>(others, values + start, size, points, own, dof, force)
-                                : axes == 3 ? attract<3>(others, values + start, size, points, own, dof, force)
-                                            : attract_any(others, values + start, size, points, axes, own, dof, force);
+        energies[row] = axes == 1   ? attract<1>(others, values + start, size, points, own, dof, force)
+                        : axes == 2 ? attract<2>(others, values + start, size, points, own, dof, force)
+                        : axes == 3 ? attract<3>(others, values + start, size, points, own, dof, force)
+                                    : attract_any(others, values + start, size, points, axes, own, dof, force);
     }
+    return true;
 }
 
 }  // namespace mlcli::LEVEL

@@ -12,6 +12,7 @@ from mlcli.methods.neighbor_embedding.repulsion import (
     attract,
     attract_bytes,
     attract_seconds,
+    cell_order,
     choose_summation,
     grid_around,
     kernel_less_one,
@@ -62,6 +63,21 @@ def test_neighbors_attract_as_the_formula_says(axes: int, dof: float) -> None:
     for wrong in (graph[1] + np.int32(40), graph[1] - np.int32(40)):
         with pytest.raises(ValueError, match="out of range"):
             attract((graph[0], wrong, graph[2]), points, dof)
+
+
+@pytest.mark.parametrize("axes", [1, 2, 3, 5])
+def test_points_next_to_each_other_in_the_order_of_cells_are_near(axes: int) -> None:
+    points = np.random.default_rng(axes).random((2000, axes)) * np.array([1.0, 30.0, 1e-9, 2.0, 5.0])[:axes]
+    order = cell_order(points)
+    assert np.array_equal(np.sort(order), np.arange(2000))
+    within = points[:, : min(axes, 3)] / np.ptp(points[:, : min(axes, 3)], axis=0)
+    steps, usual = (np.linalg.norm(np.diff(within[rows], axis=0), axis=1).mean() for rows in (order, slice(None)))
+    assert steps < usual / 4
+
+
+def test_every_row_has_a_place_in_the_order_of_cells() -> None:
+    for points in (np.ones((5, 2)), np.array([[0.0, 1.0], [np.inf, 2.0], [np.nan, -1e308], [-1e308, 1e308]])):
+        assert np.array_equal(np.sort(cell_order(points)), np.arange(len(points)))
 
 
 def test_the_way_of_summation_depends_on_rows_and_axes() -> None:

@@ -58,9 +58,12 @@ def test_neighbors_attract_as_the_formula_says(axes: int, dof: float) -> None:
     stretched = np.sum(gaps**2, axis=2) / dof
     forces = np.einsum("ij,ijk->ik", dense / (1 + stretched), gaps)
     energies = np.sum(dense * np.log1p(stretched), axis=1)
-    found, sums = attract_rows(graph, points, dof, slice(10, 150))
-    assert np.allclose(found, forces[10:], rtol=1e-12, atol=1e-12 * np.abs(forces).max())
-    assert np.allclose(sums, dof * energies[10:], rtol=1e-13, atol=1e-15)
+    found, sums = np.full((150, axes), np.nan), np.full(150, np.nan)
+    chosen = generator.permutation(150)[:140]
+    attract_rows(graph, points, dof, chosen, (found, sums))
+    assert np.allclose(found[chosen], forces[chosen], rtol=1e-12, atol=1e-12 * np.abs(forces).max())
+    assert np.allclose(sums[chosen], dof * energies[chosen], rtol=1e-13, atol=1e-15)
+    assert np.isnan(found).all(axis=1).sum() == np.isnan(sums).sum() == 10  # of the rows that were not chosen
 
 
 @pytest.mark.parametrize("axes", [1, 2])
@@ -105,22 +108,26 @@ def test_points_in_one_place_do_not_repel() -> None:
 def test_what_is_not_there_is_refused() -> None:
     points, forces, sums = np.random.default_rng(0).random((5, 2)), np.empty((2, 2)), np.empty(2)
     graph = np.array([0, 1, 2, 3, 4, 5]), np.array([1, 2, 3, 4, 0], dtype=np.int32), np.ones(5)
-    attract_rows(graph, points, 1.0, slice(0, 5))
+    every, out = np.arange(5), (np.empty((5, 2)), np.empty(5))
+    attract_rows(graph, points, 1.0, every, out)
     for wrong in ((graph[0], graph[1] + np.int32(1), graph[2]), (graph[0], graph[1] - np.int32(1), graph[2]),
                   (graph[0] + 1, *graph[1:]), (graph[0] - 1, *graph[1:]), (graph[0][::-1].copy(), *graph[1:]),
                   (graph[0][:5], *graph[1:]), (*graph[:2], graph[2][:4])):
         with pytest.raises(ValueError, match=r"range|starts"):
-            attract_rows(wrong, points, 1.0, slice(0, 5))
+            attract_rows(wrong, points, 1.0, every, out)
+    for chosen in (np.array([-1, 0]), np.array([4, 5])):
+        with pytest.raises(ValueError, match="range"):
+            attract_rows(graph, points, 1.0, chosen, out)
+    with pytest.raises(ValueError, match="forces and energies"):
+        attract_rows(graph, points, 1.0, every, (forces, sums))
     for rows in (slice(-1, 1), slice(4, 6), slice(3, 2)):
-        with pytest.raises(ValueError, match=r"range|dimensions"):
-            attract_rows(graph, points, 1.0, rows)
         with pytest.raises(ValueError, match=r"range|dimensions"):
             repel_rows(points, turn_sources(points), 1.0, rows)
     for sources in (points.T.copy(), turn_sources(points)[:1]):
         with pytest.raises(ValueError, match="room"):
             kernels().repel_rows(points, sources, 1.0, 0, 2, False, forces, sums)
     for call in (lambda: repel_rows(points, turn_sources(points), 0.0, slice(0, 2)),
-                 lambda: attract_rows(graph, points, -1.0, slice(0, 2))):
+                 lambda: attract_rows(graph, points, -1.0, every, out)):
         with pytest.raises(ValueError, match="positive"):
             call()
 

@@ -141,7 +141,9 @@ def forces(axes: int, dof: float) -> Iterator[Any]:
         layouts.collect_points(places, np.arange(61), np.zeros(axes), 5.0, grid, factor=0.3, out=(slopes, values))
         yield grid, slopes, values
     graph = random_graph(61, 900)
-    yield layouts.attract_rows((graph.starts, graph.indices.astype(np.int32), graph.lengths), places, dof, slice(0, 61))
+    pulls = np.zeros((61, axes)), np.zeros(61)
+    layouts.attract_rows((graph.starts, graph.indices.astype(np.int32), graph.lengths), places, dof, np.arange(61), pulls)
+    yield pulls
     lengths = np.abs(numbers(61, 61))
     for weights in (None, np.abs(numbers(61, 61, seed=1))):
         yield layouts.stress_rows(places, layouts.turn_sources(places), lengths=lengths, weights=weights,
