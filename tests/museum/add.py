@@ -2,42 +2,48 @@
 
 They are added to the folder of its version.
 
-`python -m tests.museum.add` makes the archives that the folder lacks; with `--renew NAME ...` it makes those of some
-methods or kinds anew, which only a version that is not yet released may do. The bytes of an archive depend on its
-files alone.
+`python -m tests.museum.add` makes the archives that the folder lacks, and adds to those that are there the ways of a
+method that they lack; with `--renew NAME ...` it makes those of some methods or kinds anew, which only a version that
+is not yet released may do. The bytes of an archive depend on its files alone.
 """
 
 import io
 import json
+import math
 import os
 import shutil
 import subprocess
 import sys
 import tarfile
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import yaml
+from scipy.spatial.distance import cdist
 
 from mlcli import __version__
-from mlcli.base.values.inputs import AffinityGraph, Viewed
+from mlcli.base.types import AnyArray
+from mlcli.base.values.inputs import AffinityGraph, Features, TwoViews, Viewed, ViewedDissimilarities
 from mlcli.cli.program import run
 from mlcli.methods import METHODS
+from mlcli.methods.processes.fitting import GaussianProcessMethod
 from tests.faults.certificate.support import write_csv
 from tests.laws.contract.repeating import ways, write_runs
 from tests.laws.contract.test_contract import CONFIGURATIONS, POINTS
-from tests.museum.pieces import FOLDER, KINDS, LABELS, ONTO, archive_of, commands
+from tests.museum.pieces import FOLDER, KINDS, LABELS, ONTO, TABLES, archive_of, commands, unpack, ways_of
 from tests.processes import neutral
 from tests.support import in_domain
 
 OUTPUTS = "embedding,spectrum,model,quality,dimension"  # of the ways of a method after its first one
 PLACE = "mlcli-museum"  # in the temporary folder; a run keeps the path of its input
 FEW = 7  # new rows
+NEW_IDS = tuple(f"n{row}" for row in range(FEW))
 POINTS_OF_PAIRS = 30
+EMPTY = 0.1  # share of cells that are missing
 CHAINS = {"graph": {"paths": {}}, "kernel": {"kernel": {"name": "given"}}}  # what chain needs beside its defaults
 OLD, ALL = 30, 40  # rows of a map, and of one that rows were added to
 WAYS: dict[str, dict[str, Any]] = {  # to add rows to a map, each with a method that stores what the others do not
@@ -52,13 +58,17 @@ def new_rows(method: str) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
     return in_domain(method, (POINTS[:FEW] + 3 * POINTS[FEW : 2 * FEW]) / 4)
 
 
-def make(methods: Sequence[str], folder: Path) -> None:
-    """Make the runs of some methods in a folder, a way in each of its folders, with what the program makes of them."""
-    every = {name: document for name, document in ways(folder).items() if document["method"]["name"] in methods}
-    names = {name.replace(" ", "-"): (name, method) for name, (method, _) in CONFIGURATIONS.items()}
+def folder_of(way: str) -> str:
+    """Return the name of the folder of a way of a method."""
+    return way.replace(" ", "-")
+
+
+def make(lacking: Mapping[str, str], folder: Path) -> None:
+    """Make some ways of methods, by their folders' names, in the folder of each method, with what is made of them."""
+    every = {called: document for called, document in ways(folder).items() if called in lacking}
     write_runs(folder, every)
     for called in every:
-        way, method = names[called]
+        way, method = lacking[called], CONFIGURATIONS[lacking[called]][0]
         place = folder / method / called
         place.mkdir(parents=True)
         shutil.move(folder / "data" / called, place / "data")
@@ -100,12 +110,19 @@ def table_of(kind: str) -> tuple[str, str]:
                      if row not in near[column] or row < column]
             return "\n".join(["source,target,length", *(f"p{row},p{column},{float(far[row, column])!r}"
                                                         for row, column in edges), ""]), ""
-    lines = [",".join(["id", *names])]
-    lines += [",".join([name, *(f"{value:.7g}" for value in row)])
-              for name, row in zip(names, values.tolist(), strict=True)]
-    more = [",".join(["id", *names]), *(",".join([f"n{row}", *(f"{value:.7g}" for value in found)])
-                                        for row, found in enumerate(others.tolist()))] if others is not None else []
-    return "\n".join([*lines, ""]), "\n".join([*more, ""]) if more else ""
+    return csv_of(names, names, values), "" if others is None else csv_of(NEW_IDS, names, others)
+
+
+def csv_of(ids: Iterable[str], columns: Iterable[str], values: AnyArray) -> str:
+    """Return a table (n x d) with ids as CSV; a number that is missing is an empty cell."""
+    lines = [",".join([name, *(cell_of(value) for value in row)])
+             for name, row in zip(ids, values.tolist(), strict=True)]
+    return "\n".join([",".join(["id", *columns]), *lines, ""])
+
+
+def cell_of(value: float | str) -> str:
+    """Return a cell of a table: a text, a number, or nothing for one that is missing."""
+    return value if isinstance(value, str) else "" if math.isnan(value) else f"{value:.7g}"
 
 
 def make_of_kind(kind: str, folder: Path) -> None:
@@ -124,6 +141,58 @@ def make_of_kind(kind: str, folder: Path) -> None:
                     "method": {"name": method, **options_of(method, kind)}}
         (place / "config.yaml").write_text(yaml.safe_dump(document), encoding="utf-8")
         use(place, method, ("--outputs", OUTPUTS))
+
+
+def make_of_tables(kind: str, folder: Path) -> None:
+    """Make a run of each method that takes tables of a kind in a folder of its own, and what the program makes of it.
+    """
+    for method in METHODS:
+        files, given = tables_of(kind, method)
+        if not files:
+            continue
+        place = folder / kind / method
+        (place / "data").mkdir(parents=True)
+        for name, text in files.items():
+            (place / name).write_text(text, encoding="utf-8")
+        document = {"input": {"path": "data/data.csv", "id_column": "id", **given}, "output": "run",
+                    "prepare": {"missing": "error" if kind == "view" else "model"}, "method": {"name": method}}
+        (place / "config.yaml").write_text(yaml.safe_dump(document), encoding="utf-8")
+        use(place, method, ("--outputs", OUTPUTS) if kind == "missing" else ())
+
+
+def tables_of(kind: str, method: str) -> tuple[dict[str, str], dict[str, Any]]:
+    """Return the files of a table of a kind for a method, with new rows, and its options; none if it takes no such.
+
+    A tenth of the cells are missing, those of the fit where it takes them, and those of new rows. A view is one that
+    the method can be without, or stands beside a matrix of dissimilarities.
+    """
+    own, points, new = METHODS[method], in_domain(method, POINTS), new_rows(method)
+    ids, columns = [f"p{row}" for row in range(len(points))], [f"x{column}" for column in range(points.shape[1])]
+    if kind == "view":
+        view = {"view": {"path": "data/view.csv"}}
+        if any(issubclass(accepted, ViewedDissimilarities) for accepted in own.accepts):
+            ids, points = ids[:POINTS_OF_PAIRS], points[:POINTS_OF_PAIRS]
+            data, others = table_of("dissimilarities")
+            beside = csv_of(ids, ids, cdist(points, points, "cityblock")) if own.views_match else csv_of(
+                ids, columns, points)
+            return {"data/data.csv": data, "data/view.csv": beside, "new.csv": others}, {
+                **view, "kind": "dissimilarities"}
+        if {Features, TwoViews} <= {*own.accepts}:
+            return {"data/data.csv": csv_of(ids, columns, points), "new.csv": csv_of(NEW_IDS, columns, new),
+                    "data/view.csv": csv_of(ids, columns[:2], points[:, :2] ** 2)}, view
+        return {}, {}
+    chance = np.random.default_rng(9)
+    gaps, new_gaps = (chance.random(rows.shape) < EMPTY for rows in (points, new))
+    new = np.where(new_gaps, math.nan, new)
+    if not issubclass(own, GaussianProcessMethod):
+        points = np.where(gaps, math.nan, points)
+    if kind == "categories":
+        points, new = (np.column_stack([rows.astype(object), np.where(rows[:, :2] > 0, "more", "less")])
+                       for rows in (points, new))
+        columns += ["first", "second"]
+    if (own.missing and Features in own.accepts) if kind == "missing" else "categories" in own.model_fields:
+        return {"data/data.csv": csv_of(ids, columns, points), "new.csv": csv_of(NEW_IDS, columns, new)}, {}
+    return {}, {}
 
 
 def make_onto(folder: Path) -> None:
@@ -171,18 +240,28 @@ def pack(archive: Path, folder: Path) -> None:
             file.addfile(entry, io.BytesIO(content))
 
 
-def add(names: Iterable[str]) -> None:
-    """Write the archives of some methods, kinds of input and additions to a map into the folder of this version."""
+def add(names: Iterable[str], lacking: Mapping[str, str]) -> None:
+    """Write archives into the folder of this version.
+
+    They are those of some methods, kinds of input, tables and additions to a map, and of some ways of methods, each by
+    its folder's name; other ways of their archives stay as they are.
+    """
     place = Path(tempfile.gettempdir()) / PLACE
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir()
     chosen = list(names)
-    make([name for name in chosen if name in METHODS], place)
-    for kind in KINDS:
-        if kind in chosen:
-            make_of_kind(kind, place)
+    for name in chosen:
+        if name in KINDS:
+            make_of_kind(name, place)
+        if name in TABLES:
+            make_of_tables(name, place)
     if ONTO in chosen:
         make_onto(place)
+    make(lacking, place)
+    for method in dict.fromkeys(CONFIGURATIONS[way][0] for way in lacking.values()):
+        for way in ways_of(f"{__version__}/{method}") - lacking.keys():
+            unpack(f"{__version__}/{method}", place / method, way)
+        chosen.append(method)
     for name in chosen:
         pack(archive_of(__version__, name), place / name)
     shutil.rmtree(place)
@@ -191,10 +270,12 @@ def add(names: Iterable[str]) -> None:
 
 
 def main() -> None:
-    """Add the archives that are missing, and make the named ones anew."""
+    """Add the archives and ways of methods that are missing, and make the named ones anew."""
     os.environ["MLCLI_CACHE"] = "off"
     renewed = sys.argv[2:] if sys.argv[1:2] == ["--renew"] else []
-    add(name for name in (*METHODS, *KINDS, ONTO) if name in renewed or not archive_of(__version__, name).exists())
+    add((name for name in (*KINDS, *TABLES, ONTO) if name in renewed or not archive_of(__version__, name).exists()),
+        {folder_of(way): way for way, (method, _) in CONFIGURATIONS.items()
+         if method in renewed or folder_of(way) not in ways_of(f"{__version__}/{method}")})
 
 
 if __name__ == "__main__":

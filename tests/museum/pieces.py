@@ -1,7 +1,8 @@
 """The archives of former runs, and what is asked of each run in them.
 
 An archive holds the runs of one method of features, a folder for each of its ways, those of several methods of another
-kind of input, a folder for each method, or runs that add rows to the map of another, a folder for each way to do so.
+kind of input or of tables of a kind, a folder for each method, or runs that add rows to the map of another, a folder
+for each way to do so.
 """
 
 import json
@@ -12,6 +13,8 @@ from mlcli.methods import METHODS
 
 LABELS = ("class", "content")  # columns of labels in the data
 KINDS = ("dissimilarities", "graph", "kernel", "covariance")  # of inputs besides features
+# of tables besides those of numbers alone: cells that are missing, texts that are categories, a view beside the first
+TABLES = ("missing", "categories", "view")
 ONTO = "onto"  # runs that add rows to the map of another, one of each way
 FOLDER = Path(__file__).parent
 PIECES = sorted(path.relative_to(FOLDER).as_posix().removesuffix(".tar.xz") for path in FOLDER.glob("*/*.tar.xz"))
@@ -39,8 +42,17 @@ def commands(run: str, prefix: str) -> dict[str, list[str]]:
     head = new.read_text(encoding="utf-8").partition("\n")[0].split(",") if new.exists() else []
     labels = [part for name in head if name in LABELS for part in ("--label-column", name)]
     return {f"{prefix}projected.csv": ["project", run, "new.csv", *labels, "-o", f"{prefix}projected.csv"],
-            f"{prefix}features.csv": ["reconstruct", run, f"{run}/embedding.csv", "-o", f"{prefix}features.csv"],
+            f"{prefix}features.csv": ["reconstruct", run, f"{run}/embedding.csv", *labels[:2], "-o",
+                                      f"{prefix}features.csv"],
             f"{prefix}ordination.txt": ["export", run, "-o", f"{prefix}ordination.txt"]}
+
+
+def ways_of(piece: str) -> set[str]:
+    """Return the names of the ways in an archive, VERSION/NAME; none where it does not exist."""
+    if piece not in PIECES:
+        return set()
+    with tarfile.open(FOLDER / f"{piece}.tar.xz") as file:
+        return {name.partition("/")[0] for name in file.getnames()}
 
 
 def method_of(way: Path) -> str:

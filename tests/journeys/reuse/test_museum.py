@@ -16,12 +16,12 @@ from mlcli.methods.layouts import NeighborEmbedding
 from mlcli.rundir import archive
 from mlcli.runs.repetition import COORDINATES
 from tests.journeys.support import Caller
-from tests.museum.pieces import KINDS, ONTO, PIECES, commands, method_of, unpack
+from tests.laws.contract.test_contract import CONFIGURATIONS
+from tests.museum.pieces import KINDS, ONTO, PIECES, TABLES, commands, method_of, unpack, ways_of
 
 SAME_BYTES = {name for name, kind in METHODS.items() if issubclass(kind, NeighborEmbedding)} | {
     "nmds", "smacof", "sammon"}  # whose numbers are the same on every processor
 TRAINED = {"autoencoder": 1e-5, "vae": 1e-5, "vib": 1e-5}  # networks, whose sums XLA orders by the machine
-STYLES = ("bilinear",)  # which place a new row by its style, at the command line
 EVERYDAY = ("pca", "fa", "mds", "kpca", "isomap", "lle", "tsne", "umap", "lda", "cca")
 every_piece = pytest.mark.parametrize("piece", PIECES)
 
@@ -72,14 +72,21 @@ def is_number(text: str) -> bool:
 
 def test_every_method_of_this_version_is_there() -> None:
     """Otherwise `python -m tests.museum.add` adds it."""
-    assert {piece.partition("/")[2] for piece in PIECES} >= {*METHODS, *KINDS, ONTO}
+    assert {piece.partition("/")[2] for piece in PIECES} >= {*METHODS, *KINDS, *TABLES, ONTO}
+
+
+@pytest.mark.medium
+def test_every_way_of_every_method_is_there() -> None:
+    """Otherwise `python -m tests.museum.add` adds it, beside the ways that are there."""
+    there = {way for piece in PIECES for way in ways_of(piece)}
+    assert there >= {way.replace(" ", "-") for way in CONFIGURATIONS}
 
 
 @pytest.mark.parametrize("piece", [piece if piece.partition("/")[2] in EVERYDAY else pytest.param(
     piece, marks=pytest.mark.medium) for piece in PIECES])
 def test_a_former_run_opens_and_places_rows_where_its_version_did(piece: str, tmp_path: Path) -> None:
     name = piece.partition("/")[2]
-    for way in unpack(piece, tmp_path, "" if name in (*KINDS, ONTO) else name):
+    for way in unpack(piece, tmp_path, "" if name in (*KINDS, *TABLES, ONTO) else name):
         method = method_of(way)
         if not (way / "run" / "embedding.csv").exists():  # of a covariance matrix, which has no rows
             assert archive.load(way / "run")
@@ -88,9 +95,10 @@ def test_a_former_run_opens_and_places_rows_where_its_version_did(piece: str, tm
         assert run.method == method
         stored = cells(way / "run" / "embedding.csv")
         assert len(run.embedding) == len(stored) - 1
-        if (way / "projected.csv").exists() and method not in STYLES:
+        new = cells(way / "new.csv") if (way / "projected.csv").exists() else [[]]
+        if new[1:] and all(is_number(cell or "nan") for cell in new[1][1:]):  # texts are for the command line
             axes = [name for name in stored[0] if name[:1] == "y" and name[1:].isdigit()]
-            new, former = cells(way / "new.csv"), numbers(cells(way / "projected.csv"), axes)
+            former = numbers(cells(way / "projected.csv"), axes)
             found = run.project(numbers(new, new[0][1:]))
             assert np.abs(found - former).max() <= tolerance(method) * np.abs(former).max()
 
