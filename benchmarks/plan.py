@@ -159,6 +159,16 @@ CASES = {
                         set_("layers=[16]", "learning.epochs=20")),
     "vae": Case("vae", "factors", ((300, 10), (2_000, 50), (10_000, 100), (20_000, 200)),
                 set_("layers=[16]", "learning.epochs=20")),
+    "gib": Case("gib", "views", ((300, 10), (2_000, 50), (10_000, 100), (100_000, 50)), ("--view", "view.npy")),
+    "vib": Case("vib", "views", ((300, 10), (2_000, 50), (10_000, 100), (100_000, 50)), ("--view", "view.npy")),
+    "vib by networks": Case("vib", "views", ((300, 10), (2_000, 20), (10_000, 50)),
+                            ("--view", "view.npy", *set_("layers=[16]", "learning.epochs=20"))),
+    "vae free": Case("vae", "factors", ((300, 10), (2_000, 50), (5_000, 100)),
+                     set_("layers=[16]", "family=free", "learning.epochs=20")),
+    "autoencoder of views": Case("autoencoder", "views", ((300, 10), (2_000, 50), (10_000, 100)),
+                                 ("--view", "view.npy", *set_("layers=[16]", "learning.epochs=20"))),
+    "chain of a sum": Case("chain", "csv", ((300, 10), (1_000, 10), (2_500, 10)), set_(
+        "kernel={name: sum, tables: [{name: one, columns: ['x0:x4']}, {name: two, columns: ['x5:x9']}]}"), "data.csv"),
 }
 
 

@@ -1,6 +1,7 @@
 """The base of methods of two networks: input, closed form, costs and model."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -45,10 +46,11 @@ def columns_of_view(data: Input) -> int | None:
 
 
 def network_steps(points: Array, sizes: Sequence[int], learning: Learning, threads: int, *, outputs: int | None = None,
-                  more: int = 0) -> list[Step]:
+                  more: int = 0, translation: float = 0.0) -> list[Step]:
     """Return the steps of training on points (n x d), with encoder layers of these sizes, and of one pass after it.
 
-    The decoder leads to so many `outputs`, by default the inputs of the encoder, and there are `more` weights.
+    The decoder leads to so many `outputs`, by default the inputs of the encoder, and there are `more` weights. JAX
+    takes `translation` starts to translate the objective, beside those of an autoencoder's.
     """
     back = [sizes[0] if outputs is None else outputs, *sizes[1:]]
     rows, weights, units = len(points), weights_between(sizes) + weights_between(back) + more, sum(sizes)
@@ -59,8 +61,9 @@ def network_steps(points: Array, sizes: Sequence[int], learning: Learning, threa
     order = feeding_memory(points, learning, threads) if in_file else 16.0 * rows
     taken = number * (COPIES * weights + 6.0 * learning.batch * units) + order
     placing = 4.0 * weights * rows / product_rate(threads)
-    return [repeated("training", f"{weights:,} weights, epochs of {rows} rows", each, taken,
-                     usual=learning.epochs, most=learning.epochs, needs=JAX),
+    training = repeated("training", f"{weights:,} weights, epochs of {rows} rows", each, taken,
+                        usual=learning.epochs, most=learning.epochs, needs=JAX)
+    return [replace(training, seconds=training.seconds + translation * rates().start),
             Step("coordinates", "one pass through both networks", placing,
                  (bytes_in_memory(CODES, codes) if in_file else 8.0 * CODES * codes) + taken)]
 
@@ -80,6 +83,7 @@ class NetworkMethod(Method):
     ranked_by: ClassVar = None
     rules: ClassVar = ()
     has_loadings: ClassVar = False
+    translation: ClassVar[float] = 0.0  # starts that JAX takes for its objective, beside those of an autoencoder's
     if TYPE_CHECKING:  # every method declares these itself, so that its options keep their order
         layers: Units
         learning: Learning
@@ -106,7 +110,8 @@ class NetworkMethod(Method):
             rows = rows_of(data.values)
             return (side_steps(data.values, "auto", ForAxes.of(self.axes), threads) if rows is None
                     else row_steps(rows, ForAxes.of(self.axes), threads))
-        return network_steps(data.values, self.sizes(data), self.learning, threads, outputs=columns_of_view(data))
+        return network_steps(data.values, self.sizes(data), self.learning, threads, outputs=columns_of_view(data),
+                             translation=self.translation)
 
     def sizes(self, data: Features) -> list[int]:
         """Return the layer sizes of the encoder, columns and coordinates included."""

@@ -151,6 +151,7 @@ FREE = 1  # beside the seed, for the draws that all rows share
 SEARCHED = 100  # passes of the decoder for a draw, in the search for a row's posterior, about
 CALLS = 100  # small calls for each of them and for each block of rows
 STEPS = 6  # by which posteriors of their own follow the decoder in each step of training
+TRANSLATION = 15.0  # starts that JAX takes to translate these steps
 
 
 @frozen
@@ -417,6 +418,7 @@ class VAE(NetworkMethod):
                                 ("free", {**QUICK, "family": "free"}))))
     later: ClassVar = ("family",)
     axis: ClassVar = "Latent"
+    translation: ClassVar = 4.0
     name: Literal["vae"] = "vae"
     layers: Units = option((), "Numbers of hidden units of the encoder, layer by layer, from the input inward; the "
                            "decoder has the same in reverse.")
@@ -461,7 +463,8 @@ class VAE(NetworkMethod):
         called = SEARCHED * CALLS * rates().called * -(-numbers // BLOCK)
         times = 1 + STEPS * (9 * axes + 1) / 6  # slopes at 2p points take three passes each, a step p and 2p others
         each = (training.each or 0.0) * times
-        return [replace(training, seconds=training.seconds * times, each=each, memory=training.memory * (1 + 3 * axes)),
+        seconds = each * self.learning.epochs + (self.translation + TRANSLATION) * rates().start
+        return [replace(training, seconds=seconds, each=each, memory=training.memory * (1 + 3 * axes)),
                 replace(coordinates, how=f"the largest bound of each row, {search} passes of the decoder about",
                         seconds=coordinates.seconds * (1 + search / 2) + called)]
 

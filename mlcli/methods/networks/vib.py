@@ -298,6 +298,7 @@ class VIB(NetworkMethod):
         variant(),
         variant("deep", "permutation", "rotation", "mirror", "columns", "constant column", "quick", **QUICK))
     axis: ClassVar = "VIB"
+    translation: ClassVar = 8.0
     name: Literal["vib"] = "vib"
     layers: Units = option((), "Numbers of hidden units of the encoder, layer by layer, from the input inward; the "
                            "decoder has the same in reverse.")
@@ -336,7 +337,7 @@ class VIB(NetworkMethod):
         if self.closed:
             return pairs
         training, coordinates = network_steps(data.values, sizes, self.learning, threads, outputs=answers,
-                                              more=answers**2)
+                                              more=answers**2, translation=self.translation)
         beside = 8.0 * len(data.values) * (sizes[0] + answers)  # both views, as they are taught
         passes = 1 + 2 * self.draws * bool(self.layers)
         return [*pairs[:2 if self.beta is None else 1], *[replace(
