@@ -338,7 +338,8 @@ def in_unit(options: dict[str, Any], power: int) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("name", "power"), [
-    pytest.param(*case.values, marks=[*case.marks, *([pytest.mark.medium] if case.values[0] in COSTLY else [])])
+    pytest.param(*case.values, marks=[*case.marks, *([pytest.mark.medium] if case.values[0] in COSTLY else []),
+                                      *([pytest.mark.slow] if case.values[0] in ALIKE else [])])
     for case in paired(CONFIGURATIONS, [-200, 150])])
 def test_what_carries_a_unit_follows_the_data_to_the_last_bit(name: str, power: int) -> None:
     method, options = CONFIGURATIONS[name]
