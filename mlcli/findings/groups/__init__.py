@@ -51,6 +51,13 @@ class GroupsFinding(Finding["Mapping[str, CsvColumns]"]):
             RV.name: CsvColumns({"group": (*found.names, WHOLE), **{
                 f"{COSINE}{name}": column for name, column in zip((*found.names, WHOLE), found.rv.T, strict=True)}})}
 
+    def read(self, folder: Path, run: "FinishedRun") -> "Mapping[str, CsvColumns] | None":
+        """Return the tables; raises UnsafeFile where they do not fit the embedding or each other."""
+        value = super().read(folder, run)
+        if value is not None:
+            require_fit(folder, value, run.embedding.values.shape[1])
+        return value
+
     def sections(self, value: "Mapping[str, CsvColumns]", run: "FinishedRun") -> Iterable[tuple[Place, "Part"]]:
         """Return the groups as a table and on the first two axes, and their RV coefficients."""
         from mlcli.findings.groups.section import groups
@@ -78,6 +85,20 @@ class GroupsFinding(Finding["Mapping[str, CsvColumns]"]):
 MOST_SAID = 12  # groups that a line lists
 
 
+def require_fit(folder: Path, tables: "Mapping[str, CsvColumns]", count: int) -> None:
+    """Raise UnsafeFile for tables that do not have a row for each group, axis or both, of `count` axes."""
+    from mlcli.rundir.reading import damaged
+
+    names, axes, rv = tables[GROUPS.name].texts("group"), tables[AXES.name], tables[RV.name]
+    for file, found, expected in (
+            (AXES, list(zip(axes.texts("group"), axes.numbers("axis"), strict=True)),
+             [(name, float(axis)) for name in names for axis in range(1, count + 1)]),
+            (RV, list(rv.texts("group")), [*names, WHOLE]),
+            (RV, list(rv.columns), ["group", *(f"{COSINE}{name}" for name in (*names, WHOLE))])):
+        if found != expected:
+            raise damaged(folder / file.name, f"it does not fit {len(names)} groups and {count} axes")
+
+
 def stated_groups(folder: Path, shape: tuple[int, ...]) -> "TableGroups | None":
     """Return the groups that the files of a run state, with partial points where it has some; None without groups.
 
@@ -93,11 +114,7 @@ def stated_groups(folder: Path, shape: tuple[int, ...]) -> "TableGroups | None":
     if table is None or axes is None or rv is None:
         return None
     names, (size, count) = tuple(table.texts("group")), shape
-    for file, found, expected in ((AXES, len(axes.texts("group")), len(names) * count),
-                                  (RV, len(rv.texts("group")), len(names) + 1),
-                                  (RV, len(rv.columns), len(names) + 2)):
-        if found != expected:
-            raise damaged(folder / file.name, f"it does not fit {len(names)} groups and {count} axes")
+    require_fit(folder, {GROUPS.name: table, AXES.name: axes, RV.name: rv}, count)
     cosines = np.array([rv.array(name) for name in list(rv.columns)[1:]])
     roots = np.sqrt(np.append(table.array("square"), 1.0))
     partial, rows = None, PARTIAL.read(folder)

@@ -12,7 +12,8 @@ MOST_GROUPS, MOST_AXES, MOST_PAIRS = 200, 5, 20  # groups and axes in the table,
 
 def groups(of_groups: CsvColumns, axes: CsvColumns, rv: CsvColumns, run: FinishedRun) -> Part:
     """Return the groups with their weights and contributions, on the first two axes, and their RV coefficients."""
-    names, count = of_groups.texts("group"), int(max(axes.numbers("axis"), default=0))
+    names = of_groups.texts("group")
+    count = len(axes.texts("group")) // max(len(names), 1)
     if not names or not count:
         return None
     shown, labels = min(count, MOST_AXES), run.axis_names(count)

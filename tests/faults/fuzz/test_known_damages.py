@@ -97,6 +97,17 @@ def test_marks_of_constrained_axes_that_are_none_are_refused(tmp_path: Path, val
 
 
 @pytest.mark.medium
+@pytest.mark.parametrize("axis", ["3", "1e300", "1.5", "nan", ""])
+def test_axes_of_groups_that_are_none_are_refused(tmp_path: Path, axis: str) -> None:
+    directory = made(tmp_path, "mfa")
+    head, first, *rows = (directory / "groups_axes.csv").read_text().splitlines()
+    group, _, rest = first.split(",", 2)
+    content = "\n".join([head, f"{group},{axis},{rest}", *rows, ""]).encode()
+    trial = tried("report", str(damaged(directory, tmp_path / "damaged", "groups_axes.csv", content)), "-q")
+    assert (trial.code, trial.fault) == (83, "")
+
+
+@pytest.mark.medium
 @pytest.mark.parametrize(("place", "value"), [
     ("degrees_of_freedom", [[1]]), ("degrees_of_freedom", 3), ("explained_share", "most"), ("pseudo_F", [1]),
     ("p_value", {}), ("permutations", "many")])
