@@ -21,6 +21,7 @@ from mlcli.base.stored import stored
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.check import EPS
 from mlcli.base.values.missing import is_missing, present_cells
+from mlcli.base.values.naming import listed
 from mlcli.core.centering import uncentered
 from mlcli.core.linalg import singular
 from mlcli.core.similarities.base import Columns
@@ -71,7 +72,12 @@ class StyleProjector(Projector):
         """
         if not labels:
             _refuse()
-        return self.place_by(new, self.maps, self.require_styles(labels[0]))
+        try:
+            places = self.require_styles(labels[0])
+        except DataError as error:
+            raise error.changed(hint=f"{error.hint}; a run with {{method.style_axes=2}} would place rows of new styles"
+                                ) from None
+        return self.place_by(new, self.maps, places)
 
     def place_by(self, new: Array, maps: Array, places: Indices) -> Array:
         """Return coordinates (m x p) of new points (m x d), each by one of some maps (g x d x p), by its place (m)."""
@@ -189,6 +195,7 @@ class FactorProjector(StyleProjector):
             note("N-NEW-STYLES", f"{len(named):,} {said} not of the run, and the rows of each give its vector: "
                  f"{', '.join(name[:80] for name in named[:NAMED_STYLES])}{', ...' * (len(named) > NAMED_STYLES)}",
                  styles=len(named))
+            self._warn_of_contents(named)
         coordinates = np.empty((len(new), self.maps.shape[2]))
         coordinates[known] = self.place_by(new[known], self.maps, style[known])
         told = present_cells(contents)
@@ -200,6 +207,17 @@ class FactorProjector(StyleProjector):
                                                       labeled=labeled)
         return coordinates, found.styles[style], np.where(told[:, None], found.contents[np.where(told, content, 0)],
                                                           coordinates)
+
+    def _warn_of_contents(self, styles: Sequence[str]) -> None:
+        """Warn of new styles with names of contents, as where the labels are exchanged or those of styles are left out.
+
+        Where the fit had a style and a content of one name, names do not tell them apart.
+        """
+        contents = {*self.contents}
+        if (alike := [name for name in styles if name in contents]) and contents.isdisjoint(self.styles):
+            note("W-STYLES-OR-CONTENTS", f"{len(alike):,} of {len(styles):,} new styles have names of contents of the "
+                 f"run: {listed(alike)}; the first label column has to name the style, and the second one the content "
+                 "({input.label_columns})", styles=len(alike))
 
     @stage("project")
     def _solve(self, new: Array, *, used: Indices, others: Indices, style: Indices, content: Indices,

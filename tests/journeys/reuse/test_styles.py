@@ -67,6 +67,39 @@ def test_letters_of_a_new_font_come_back(mlcli: Caller, run: Path, named: tuple[
     assert len(named) == 0 or np.ptp(vectors, axis=0).max() == 0
 
 
+@pytest.mark.parametrize("named", [("letter",), ("letter", "font"), ("font", "letter")])
+@pytest.mark.medium
+def test_letters_that_are_given_as_new_fonts_are_noticed(mlcli: Caller, run: Path, named: tuple[str, ...],
+                                                         wording: Wording) -> None:
+    write("new.csv", NEW, *named)
+    called = mlcli("project", run, "new.csv", *(part for name in named for part in ("--label-column", name)))
+    assert called.code == 0, called.err
+    noticed = ["W-STYLES-OR-CONTENTS"] if named[0] == "letter" else []
+    assert wording(called.err, "W-STYLES-OR-CONTENTS") == noticed
+
+
+@pytest.mark.medium
+def test_fonts_that_are_named_like_letters_are_no_sign(mlcli: Caller) -> None:
+    write("known.csv", [(style, content) for style in range(4) for content in range(5)], "font", "letter")
+    write("new.csv", NEW, "font")
+    for name in ("known.csv", "new.csv"):
+        text = Path(name).read_text(encoding="utf-8")
+        Path(name).write_text(text.replace("font ", "").replace("letter ", ""), encoding="utf-8")
+    run = mlcli.finished("embed", "known.csv", *SYMMETRIC, "-o", "run", "-q")
+    called = mlcli("project", run, "new.csv", "--label-column", "font")
+    assert called.code == 0 and "N-NEW-STYLES" in called.err and "warning[" not in called.err, called.err
+
+
+@pytest.mark.medium
+def test_the_asymmetric_model_proposes_the_one_that_places_new_styles(mlcli: Caller, wording: Wording) -> None:
+    write("known.csv", [(style, content) for style in range(4) for content in range(5)], "font", "letter")
+    write("new.csv", NEW, "font")
+    run = mlcli.finished("embed", "known.csv", *SYMMETRIC[:6], "-o", "run", "-q")
+    called = mlcli("project", run, "new.csv", "--label-column", "font")
+    assert called.code == 65 and wording(called.err, "E-STYLE") == ["E-STYLE"]
+    assert "--set method.style_axes=2" in called.err
+
+
 @pytest.mark.medium
 def test_a_new_letter_is_translated_into_the_fonts_of_the_run(mlcli: Caller, run: Path) -> None:
     write("new.csv", [(1, 5)] * 4, "font")
