@@ -113,9 +113,9 @@ class Indicators(FittedChiSquare):
             unknown = np.flatnonzero(~(np.isin(points[:, question], levels) | np.isnan(points[:, question])))
             if len(unknown):
                 row, known = int(unknown[0]), self.texts[start:start + len(levels)]
-                answer = level_text(float(points[row, question]), None)
-                given = f" {answer}" if known[0] == level_text(levels[0], None) else ""  # a number stands for itself
-                raise unknown_answer(f"answer{given}", columns[question], known, row, str(ids[row]))
+                given = level_text(float(points[row, question]), None)
+                coded = known[0] != level_text(levels[0], None)  # the number stands for a text
+                raise unknown_answer("its text" if coded else given, columns[question], known, row, str(ids[row]))
 
     def represent(self, points: Array) -> Array:
         """Return zeros and ones over the number of questions and √c (n x l), of answers that are known (n x d)."""
@@ -161,11 +161,12 @@ def require_amounts(points: Array, columns: Sequence[str]) -> None:
 
 
 def unknown_answer(what: str, column: str, known: Sequence[str], row: int, name: str) -> DataError:
-    """Return the error for an answer that no training row has, and the first of those that are `known`."""
+    """Return the error for an answer or a category that no training row has, and the first of those that are `known`.
+    """
     listed = ", ".join(repr(text[:40]) for text in known[:SHOWN]) + (", ..." if len(known) > SHOWN else "")
-    return DataError("ANSWER", f"column {column!r}: no row of the fit has the {what}", where="input", row=row,
-                     name=repr(name), hint=f"the answers there are {listed}; correct the cell, leave the row out, or "
-                     "fit it with the others")
+    return DataError("ANSWER", f"column {column!r}: no row of the fit has {what}", where="input", row=row,
+                     name=repr(name), hint=f"those have {listed}; correct the cell, leave the row out, or fit it with "
+                     "the others")
 
 
 def level_text(level: float, texts: Sequence[str] | None) -> str:

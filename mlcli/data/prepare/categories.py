@@ -7,7 +7,7 @@ import numpy as np
 
 from mlcli.base.types import Array
 from mlcli.base.values.missing import is_missing
-from mlcli.data.options.wording import shown_cell
+from mlcli.data.options.wording import place, shown_cell
 from mlcli.data.prepare.prepare import Prepare
 from mlcli.data.table.sheet import Sheet
 from mlcli.errors import ConfigError
@@ -37,15 +37,16 @@ def codes_of(texts: Sequence[str], known: Sequence[str]) -> Array:
                      for text in texts])
 
 
-def require_known(sheet: Sheet, categories: Categories) -> None:
-    """Raise DataError for the first text of a column that is not among its categories."""
+def require_known(sheet: Sheet, categories: Categories, path: str) -> None:
+    """Raise DataError for the first text of a column, of the file at `path`, that is not among its categories."""
     for name, known in categories.items():
         texts = sheet.labels[name]
         row = next((row for row, text in enumerate(texts) if text not in known and not is_missing(text)), None)
         if row is not None:
             from mlcli.core.metrics.profiles import unknown_answer
 
-            raise unknown_answer(f"answer {shown_cell(texts[row])}", name, known, row, sheet.row_names()[row])
+            error = unknown_answer(shown_cell(texts[row]), name, known, row, sheet.row_names()[row])
+            raise error.changed(where=place(path))
 
 
 def require_unchanged(prepare: Prepare, categories: Iterable[str]) -> None:

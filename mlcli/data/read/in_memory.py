@@ -147,7 +147,7 @@ def new_rows(array: Any, columns: Sequence[str], points: Sequence[str], kind: st
             sheet = replace(read_frame(array), ids=None)
             known = {name: texts for name, texts in (categories or {}).items() if name in sheet.labels}
             if closed:
-                require_known(sheet, known)
+                require_known(sheet, known, HERE)
             sheet = encode(sheet, known)
             values = match_columns(sheet if coding is None else with_codes(sheet, coding, HERE), wanted, HERE, "column")
     else:

@@ -245,7 +245,7 @@ def read_new(input: Input, run: RunInput, compute: Compute | None = None, *, str
                             else partial(features_layout, known=() if input.transpose else run.columns))
         sheet = points_as_rows(read_sheet(file, input, format, compute, layout), input)
         if run.closed and run.categories:
-            require_known(sheet, run.categories)
+            require_known(sheet, run.categories, input.path)
         sheet = encode(sheet, run.categories)
         table = (table_of(sheet, match_points(sheet, points, input, run.rule), points, input, source)
                  if input.square else run.table(sheet, input, source))

@@ -25,6 +25,7 @@ from mlcli.base.values.inputs import Input as MethodInput
 from mlcli.base.values.naming import shown
 from mlcli.base.values.scaling import read_only
 from mlcli.data.files.remote import is_remote
+from mlcli.data.options.wording import place
 from mlcli.data.table.row_numbers import take_ids
 from mlcli.errors import MlcliError
 
@@ -173,13 +174,18 @@ class Table:
 
     @contextmanager
     def rows_named(self) -> Iterator[None]:
-        """Add to errors with a row number its number in the file, and its id."""
+        """Add to errors with a row number its number in the file, its id, and the file if they name no other place.
+
+        Of several views the rows of any may be meant, so no file is added.
+        """
         try:
             yield
         except MlcliError as error:
             if error.row is None:
                 raise
-            raise error.changed(row=self.place(error.row), name=shown(self.ids[error.row])) from error
+            file = place(self.source.path) if self.source and self.view is None else error.where
+            raise error.changed(row=self.place(error.row), name=shown(self.ids[error.row]),
+                                where=file if error.where in ("", "input") else error.where) from error
 
 
 def absolute(path: str) -> str:

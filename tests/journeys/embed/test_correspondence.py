@@ -38,7 +38,7 @@ def test_new_counts_are_refused_alike(mlcli: Caller, wording: Wording) -> None:
     for text, told in (("q,1,-4,2", "row 1 ('q'), column 'b'"), ("q,0,0,0", "row 1 ('q'), ")):
         Path("new.csv").write_text(f"site,a,b,c\n{text}\n")
         called = mlcli("project", "run", "new.csv")
-        assert called.code == 65 and told in called.err and wording(called.err)
+        assert called.code == 65 and told in called.err and "; new.csv; " in called.err and wording(called.err)
 
 
 def test_answers_in_text_need_no_options(mlcli: Caller) -> None:
@@ -63,7 +63,7 @@ def test_answers_that_no_row_of_the_fit_has_are_refused(mlcli: Caller, row: str,
     run = mlcli.finished("embed", "answers.csv", "-m", "mca", "-o", "run")
     Path("new.csv").write_text(f"name,age,tea,score\n{row}\n")
     called = mlcli("project", run, "new.csv", "--id-column", "name")
-    assert called.code == 65 and told in called.err and wording(called.err)
+    assert called.code == 65 and told in called.err and "new.csv" in called.err and wording(called.err)
 
 
 def test_answers_are_not_scaled_and_need_two_questions(mlcli: Caller) -> None:

@@ -126,7 +126,8 @@ def test_a_new_row_with_an_unknown_category_is_refused_by_name(mlcli: Caller, wi
     assert mlcli.bare(wine, "-m", "famd", "-o", "run").code == 0
     Path("new.csv").write_text(f"{HEAD}\nx,1,2,3,4,chalk\n")
     called = mlcli("project", "run", "new.csv")
-    assert called.code == 65 and "'soil'" in called.err and wording(called.err)
+    assert called.code == 65 and "'soil'" in called.err and "; new.csv; " in called.err and wording(called.err)
+    assert "answer" not in called.err  # which the field does not call a category
 
 
 @pytest.mark.parametrize("groups", [("taste=sweet:sour", "smell=sour,woody"), ("taste=sweet:bitter",), ("taste",)])

@@ -71,6 +71,7 @@ def test_new_rows_are_named_so_too(mlcli: Caller, cells: object, options: tuple[
     called = mlcli("project", "run", "data.csv", "--id-column", "id")
     assert called.code in (65, 80, 81)
     assert f"row 8 ('n7'), {said}" in called.err and wording(called.err)
+    assert f"; {'method.metric' if '--metric' in options else 'data.csv'}" in called.err
 
 
 def test_rows_of_a_second_view_are_those_of_its_file(mlcli: Caller) -> None:

@@ -97,7 +97,7 @@ def test_the_asymmetric_model_proposes_the_one_that_places_new_styles(mlcli: Cal
     run = mlcli.finished("embed", "known.csv", *SYMMETRIC[:6], "-o", "run", "-q")
     called = mlcli("project", run, "new.csv", "--label-column", "font")
     assert called.code == 65 and wording(called.err, "E-STYLE") == ["E-STYLE"]
-    assert "--set method.style_axes=2" in called.err
+    assert "--set method.style_axes=2" in called.err and "; new.csv; " in called.err
 
 
 @pytest.mark.medium
