@@ -261,7 +261,8 @@ class Difference:
 def differences(options: Options, base: Options | None = None, path: str = "") -> Iterator[Difference]:
     """Yield every option whose value differs from its default, sections before their options.
 
-    A section that another one may replace, such as the method, is compared with its own defaults.
+    A section that another one may replace, such as the method, is compared with its own defaults, and so is each of
+    a list of sections, by its name, or else its number from 1.
     """
     for name, info in type(options).model_fields.items():
         here, value = f"{path}.{name}" if path else name, getattr(options, name)
@@ -271,6 +272,9 @@ def differences(options: Options, base: Options | None = None, path: str = "") -
             if not same and default is not PydanticUndefined:
                 yield Difference(f"{here}.{TAG}", tag_of(type(value)), default_in_words(default))
             yield from differences(value, default if same else None, here)
+        elif isinstance(value, tuple) and any(isinstance(item, Options) for item in value):
+            for number, item in enumerate(value, start=1):
+                yield from differences(item, None, f"{here}.{getattr(item, TAG, number)}")
         elif value != default and here not in NO_DEFAULT and not (name == TAG and here != TAG):
             yield Difference(here, show(value), default_in_words(default))
 

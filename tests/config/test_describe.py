@@ -2,7 +2,7 @@
 
 import pytest
 
-from mlcli.config.describe import OptionRow, listed, merge, rows, show
+from mlcli.config.describe import OptionRow, differences, listed, merge, rows, show
 from mlcli.config.run_config import RunConfig
 from mlcli.methods import METHODS
 
@@ -60,3 +60,18 @@ def test_values_are_shown_as_yaml_writes_them(value: object, text: str) -> None:
 
 def test_lists_in_words() -> None:
     assert [listed(list(names), "or") for names in ("", "a", "ab", "abc")] == ["", "a", "a or b", "a, b or c"]
+
+
+def test_sections_in_a_list_are_described_by_their_options() -> None:
+    tables = [{"name": "sepal", "columns": ["a:b"]}, {"name": "petal", "columns": ["c"], "kernel": {
+        "name": "polynomial", "degree": 2}}]
+    items = [{"columns": ["a", "b"], "answers": ["no", "yes"]}]
+    config = RunConfig.model_validate({
+        "input": {"path": "x.csv", "items": items}, "output": "x",
+        "method": {"name": "chain", "kernel": {"name": "sum", "tables": tables}}})
+    found = {item.path: item.value for item in differences(config)}
+    assert found == {
+        "input.items.1.columns": "['a', 'b']", "input.items.1.answers": "['no', 'yes']", "method.name": "chain",
+        "method.kernel.name": "sum", "method.kernel.tables.sepal.columns": "['a:b']",
+        "method.kernel.tables.petal.columns": "['c']", "method.kernel.tables.petal.kernel.name": "polynomial",
+        "method.kernel.tables.petal.kernel.degree": "2"}
