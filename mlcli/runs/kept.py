@@ -19,11 +19,15 @@ from mlcli.rundir.reading import damaged, own_file
 
 
 def require_kept(run: FinishedRun, name: Name, where: str) -> None:
-    """Raise ConfigError where a run did not keep a result, with those that it kept."""
+    """Raise ConfigError where a run did not keep a result, with those that it kept, or that it could keep."""
     if names.KEPT[name] not in run.manifest["files"]:
         kept = [known for known, file in names.KEPT.items() if file in run.manifest["files"]]
-        raise ConfigError("NOT-KEPT", f"the run kept no {name}", where=where, hint=(
-            f"it kept {listed(kept)}; " if kept else "") + f"run it again with --keep {name}")
+        method = run.config.method
+        made = method.makes(run.config.input.gives)
+        can = (f"run it again with --keep {name}" if name in made else
+               f"{method.name} makes none with these options" + (f", but {listed(made)}" if made else ""))
+        raise ConfigError("NOT-KEPT", f"the run kept no {name}", where=where,
+                          hint=(f"it kept {listed(kept)}; " if kept else "") + can)
 
 
 def is_square(name: Name) -> bool:

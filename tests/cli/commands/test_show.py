@@ -62,9 +62,21 @@ def test_columns_that_do_not_fit_are_left_out_unless_they_are_asked_for(mlcli: C
 
 
 def test_what_was_not_kept_or_was_changed_is_refused(mlcli: Caller, run: Path, wording: Wording) -> None:
-    called = mlcli("show", run, "weights")
-    assert called.code == 78 and wording(called.err) == ["E-NOT-KEPT"] and "--keep weights" in called.err
+    called = mlcli("show", run, "distances")
+    assert called.code == 78 and wording(called.err) == ["E-NOT-KEPT"] and "--keep distances" in called.err
     assert mlcli("show", run, "embedding").code == 2
     np.save(run / "kernel.npy", np.eye(SIZE))
     called = mlcli("show", run, "kernel")
     assert called.code != 0 and called.out == "", called
+
+
+@pytest.mark.parametrize(("options", "name", "said"), [
+    (("-m", "pca"), "distances", "pca makes none with these options"),
+    (("-m", "lle", "-k", "4"), "kernel", "lle makes none with these options, but 'graph', 'weights'")])
+def test_what_the_method_does_not_make_is_not_asked_to_be_kept(mlcli: Caller, options: tuple[str, ...], name: str,
+                                                               said: str) -> None:
+    assert mlcli("sample", "helix", "--rows", 12, "-o", "points.csv").code == 0
+    run = mlcli.finished("embed", "points.csv", *options, "-o", "bare", "-q")
+    called = mlcli("show", run, name)
+    assert called.code == 78 and said in called.err and "--keep" not in called.err, called.err
+    assert mlcli("embed", "points.csv", *options, "-o", "again", "--keep", name).code == 78
