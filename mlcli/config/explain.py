@@ -26,6 +26,11 @@ BOUNDS = {"greater_than_equal": ("at least", "ge"), "greater_than": ("over", "gt
           "less_than_equal": ("at most", "le"), "less_than": ("below", "lt")}
 INSTEAD = {"method.eigensolve": "method.axes", "method.axes": "method.eigensolve"}  # how many axes are kept
 
+SIMILARITIES = ("similarities are {input.kind=kernel}, or become dissimilarities by a rule: {input.kind=dissimilarities} "
+                "{input.similarities=one-minus}")
+KINDS = {"similarity": SIMILARITIES, "similarities": SIMILARITIES, "distance": "did you mean 'dissimilarities'?",
+         "distances": "did you mean 'dissimilarities'?", "gram": "did you mean 'kernel'?"}  # of input, by other names
+
 
 def explain(error: ValidationError, layer: Layer) -> ConfigError | DependencyMissing:
     """Return the error for the first problem, with its origin, and the paths of the others.
@@ -158,6 +163,8 @@ def remedy(path: str, value: Any, expected: str, known: Sequence[OptionRow]) -> 
         return f"write {path}: {{{TAG}: {value[:40]}}}"
     if isinstance(value, str) and expected.startswith(LIST):
         return f"write {path}: [{value[:40]}]"
+    if isinstance(value, str) and path == "input.kind" and value.lower() in KINDS:
+        return KINDS[value.lower()]
     if isinstance(value, str):
         return suggestion(value, expected.split("'")[1::2])
     if isinstance(value, float) and value.is_integer() and "a whole number" in expected:

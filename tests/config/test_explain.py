@@ -107,6 +107,12 @@ def test_a_wrong_file(tmp_path: Path, text: str) -> None:
     ("input: {path: a, header: 3}\n", "input.header must be 'auto', true or false, not 3; run.yaml:1:18"),
     ("input: {path: a, separator: xx}\n",
      "input.separator: a separator is one character such as , or ; or tab; run.yaml:1:18"),
+    *((f"input: {{path: a, kind: {kind}}}\n", f"input.kind must be 'features', 'dissimilarities', 'kernel', "
+       f"'covariance', 'correlation' or 'graph', not '{kind}'{said}") for kind, said in (
+           ("similarities", "; run.yaml:1:18; similarities are input.kind=kernel, or become dissimilarities by a rule: "
+                            "input.kind=dissimilarities input.similarities=one-minus"),
+           ("distances", ": did you mean 'dissimilarities'?; run.yaml:1:18"),
+           ("gram", ": did you mean 'kernel'?; run.yaml:1:18"), ("kernals", ": did you mean 'kernel'?; run.yaml:1:18"))),
 ])
 def test_a_wrong_input(tmp_path: Path, text: str, problem: str) -> None:
     assert refused(tmp_path, text) == f"78 E-CONFIG: {problem}"
