@@ -26,6 +26,13 @@ SHARE = 0.2
 SLACK = 1e-9  # relative, for points on a line
 
 
+ORDER = "no rule takes roots of these, but {method.name=nmds} uses their order alone, which roots do not change"
+ROOTS = {None: "if they are squared, give {input.squared=true}",
+         "one-minus": "{input.similarities=root-one-minus} takes their roots",
+         "max-minus": "of similarities from 0 to 1, {input.similarities=root-one-minus} takes the roots",
+         "root-one-minus": ORDER, "minus-log": ORDER}  # by the rule that made dissimilarities of similarities
+
+
 def warn_if_squared(values: Array, rule: str | None) -> None:
     """Warn if an (n, n) array violates the triangle inequality in more than a fifth of the triples.
 
@@ -34,8 +41,7 @@ def warn_if_squared(values: Array, rule: str | None) -> None:
     share = violation_share(values)
     if share > SHARE:
         note("W-LOOKS-SQUARED", f"the triangle inequality fails in {percent(share, 0)} of the triples, as it does for "
-             "squared distances; " + ("if they are squared, give {input.squared=true}" if rule is None else
-                                      "{input.similarities=root-one-minus} takes their roots"), share=share)
+             f"squared distances; {ROOTS[rule]}", share=share)
 
 
 def violation_share(values: Array) -> float:

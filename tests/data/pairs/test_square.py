@@ -199,6 +199,21 @@ def test_squared_distances_are_noticed(tmp_path: Path, size: int) -> None:
     np.testing.assert_allclose(table.values, cdist(points, points), rtol=1e-14, atol=0)
 
 
+@pytest.mark.parametrize(("rule", "remedy"), [
+    ("one-minus", "root-one-minus"), ("max-minus", "from 0 to 1"), ("minus-log", "nmds"), ("root-one-minus", "nmds")])
+def test_a_rule_that_gives_squares_is_answered_by_what_takes_their_roots(tmp_path: Path, rule: str,
+                                                                         remedy: str) -> None:
+    points = np.random.default_rng(1).standard_normal((10, 1))
+    squares = np.square(points - points.T)
+    squares /= 1.01 * squares.max()
+    similarities = {"one-minus": 1 - squares, "max-minus": 1 - squares, "minus-log": np.exp(-squares),
+                    "root-one-minus": 1 - squares**2}[rule]
+    with noted() as notes:
+        table_of(tmp_path, npy(similarities), "data.npy", similarities=rule, **GIVEN)
+    (said,) = (found.message for found in notes.notes if found.code == "W-LOOKS-SQUARED")
+    assert remedy in said and (rule == "one-minus" or "takes their roots" not in said)
+
+
 @pytest.mark.parametrize("points", [np.random.default_rng(1).standard_normal((60, 2)), np.arange(60.0)[:, None]])
 def test_distances_are_not_taken_for_squares(tmp_path: Path, points: np.ndarray) -> None:
     with noted() as notes:
