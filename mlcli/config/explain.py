@@ -26,8 +26,8 @@ BOUNDS = {"greater_than_equal": ("at least", "ge"), "greater_than": ("over", "gt
           "less_than_equal": ("at most", "le"), "less_than": ("below", "lt")}
 INSTEAD = {"method.eigensolve": "method.axes", "method.axes": "method.eigensolve"}  # how many axes are kept
 
-SIMILARITIES = ("similarities are {input.kind=kernel}, or become dissimilarities by a rule: {input.kind=dissimilarities} "
-                "{input.similarities=one-minus}")
+SIMILARITIES = ("similarities are {input.kind=kernel}, or become dissimilarities by a rule: "
+                "{input.kind=dissimilarities} {input.similarities=one-minus}")
 KINDS = {"similarity": SIMILARITIES, "similarities": SIMILARITIES, "distance": "did you mean 'dissimilarities'?",
          "distances": "did you mean 'dissimilarities'?", "gram": "did you mean 'kernel'?"}  # of input, by other names
 

@@ -112,7 +112,8 @@ def test_a_wrong_file(tmp_path: Path, text: str) -> None:
            ("similarities", "; run.yaml:1:18; similarities are input.kind=kernel, or become dissimilarities by a rule: "
                             "input.kind=dissimilarities input.similarities=one-minus"),
            ("distances", ": did you mean 'dissimilarities'?; run.yaml:1:18"),
-           ("gram", ": did you mean 'kernel'?; run.yaml:1:18"), ("kernals", ": did you mean 'kernel'?; run.yaml:1:18"))),
+           ("gram", ": did you mean 'kernel'?; run.yaml:1:18"),
+           ("kernals", ": did you mean 'kernel'?; run.yaml:1:18"))),
 ])
 def test_a_wrong_input(tmp_path: Path, text: str, problem: str) -> None:
     assert refused(tmp_path, text) == f"78 E-CONFIG: {problem}"

@@ -395,8 +395,9 @@ class VAE(NetworkMethod):
     its posterior. Each row has the mean and the covariance with the largest bound of its own, found with the decoder
     fixed; the encoder only says where the search begins. The bound is then never below that of the encoder's posterior,
     also for few rows or a small encoder, and training takes longer, the more axes the longer. The others amortize this
-    work: one function for all rows. Without hidden layers all three have the same optimum. A point estimate, as in
-    `gplvm`, has no spread at all.
+    work: one function for all rows. Without hidden layers all three have the same optimum, in which axes are
+    independent, and a choice is refused unless the network is trained. A point estimate, as in `gplvm`, has no spread
+    at all.
 
     New points: A new row takes one pass through the encoder; with `free` posteriors, the same search as a row of the
     fit. `mlcli project` and `mlcli reconstruct` do not need JAX.
@@ -448,6 +449,8 @@ class VAE(NetworkMethod):
         """Return no changes; raises ConfigError for options of training or hidden units where there are none."""
         if self.closed:
             self.refuse_unused("a closed form is not trained", "learning", "importance")
+            self.refuse_unused("without hidden layers the best posterior of every family has independent axes",
+                               "family")
         elif self.learning.validation == 0:
             self.refuse_unused("no rows are held out", "learning.patience", "importance")
         return {} if self.layers else self.refuse_unused("there are no hidden units", "activation")

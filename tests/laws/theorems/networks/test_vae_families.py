@@ -8,6 +8,7 @@ import pytest
 
 from mlcli.base.context import set_context
 from mlcli.base.types import Array
+from mlcli.errors import ConfigError
 from mlcli.methods import METHODS, Model
 from mlcli.methods.networks.network import DenseLayer, Network, Standard, linear
 from mlcli.methods.networks.posteriors import FreePosteriors, NegatedBounds, Posterior, draws_of, numbers_of
@@ -111,11 +112,12 @@ def test_draws_have_a_covariance_of_one_and_parts_fit_together() -> None:
         replace(free(DEEP), draws=draws_of(2, np.random.default_rng(0)))
 
 
-def test_without_hidden_layers_every_family_has_one_optimum() -> None:
-    plain = fit("vae", POINTS)
-    for family in ("mean-field", "full", "free"):
-        model = fit("vae", POINTS, family=family)
-        assert np.array_equal(model.embedding, plain.embedding) and model.fit == plain.fit
+@pytest.mark.parametrize("family", ["full", "free"])
+def test_a_family_that_a_closed_form_would_ignore_is_refused(family: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        fit("vae", POINTS, family=family)
+    assert (caught.value.code, caught.value.where) == ("E-UNUSED", "method.family")
+    assert fit("vae", POINTS, family="mean-field").fit == fit("vae", POINTS).fit
 
 
 @pytest.mark.slow
