@@ -16,6 +16,7 @@ from mlcli.config.run_config import RunConfig
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.data.options.formats import FORMATS, OWN
 from mlcli.data.prepare.columns import warn_beside_lists, warn_of_codes, warn_of_dominant, warn_of_samples
+from mlcli.data.prepare.missing import MODELS, warn_of_gaps
 from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.table import Table
 from mlcli.data.write.table import write_csv
@@ -112,6 +113,7 @@ def plan_of(session: Session, given: Table | None = None) -> FitPlan:
         note("N-NO-KERNELS", f"the computation may take up to 10 times longer: {native.absence()}")
     start, planned = read_start(config, session.process, given)
     _warn_of_columns(config, start)
+    _warn_of_gaps(config, start)
     plan = plan_fit(config, start, planned)
     if FINDINGS["dimension"].precedes_fit(config):
         from mlcli.findings.dimension.rules import rules_of, with_recommended_axes
@@ -144,10 +146,6 @@ def assess(result: Result) -> dict[str, Any]:
 def _warn_of_columns(config: RunConfig, start: Start) -> None:
     """Warn of columns that decide the result although they may not be meant to."""
     first, coded = start.reduced, list[str]()
-    places = start.source.places
-    if config.method.ordered and config.input.rows is not None and places is not None and (np.diff(places) != 1).any():
-        note("W-GAPS", f"{config.method.name} takes rows as a sequence, and {config.input.rows:,} rows drawn at random "
-             "leave gaps: choose consecutive rows, as by {input.where=COLUMN <= VALUE}")
     if start.run is None and not config.input.columns and start.source.kind == "features":
         warn_beside_lists(start.source.columns)
         warn_of_samples(start.source.columns)
@@ -158,6 +156,19 @@ def _warn_of_columns(config: RunConfig, start: Start) -> None:
         table = start.prepared.table if first is None else first.given.table
         if table.kind == "features":
             warn_of_dominant(table, coded)
+
+
+def _warn_of_gaps(config: RunConfig, start: Start) -> None:
+    """Warn a method of sequences of rows that are left out between others: its steps are not equal then."""
+    name, places = config.method.name, start.source.places
+    if not config.method.ordered:
+        return
+    if config.input.rows is not None and places is not None and (np.diff(places) != 1).any():
+        note("W-GAPS", f"{name} takes rows as a sequence, and {config.input.rows:,} rows drawn at random leave gaps: "
+             "choose consecutive rows, as by {input.where=COLUMN <= VALUE}")
+    gone = np.isin(start.source.numbers, [lost.row for lost in start.prepared.dropped])
+    way = "model" if name in MODELS else "mean"
+    warn_of_gaps(start.prepared.table.ids, np.flatnonzero(~gone), f"{{prepare.missing={way}}} keeps all rows")
 
 
 def write(folder: Path, result: Result, findings: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

@@ -26,7 +26,7 @@ from mlcli.data.options.input import Input, require_bare
 from mlcli.data.options.wording import counted, place
 from mlcli.data.prepare.apply import prepare
 from mlcli.data.prepare.categories import require_unchanged
-from mlcli.data.prepare.missing import REMEDY, finite_rows
+from mlcli.data.prepare.missing import MODELS, REMEDY, WITH_CATEGORIES, finite_rows
 from mlcli.data.prepare.prepare import Prepared, no_preparation
 from mlcli.data.read.table import read
 from mlcli.data.table.table import Source, Table
@@ -85,7 +85,7 @@ def begin(config: RunConfig, process: Process = ALONE, given: Table | None = Non
     if genes is not None and genes.layer is not None and not is_sketch(source):
         layer = read_gene_layer(config, genes.layer, source, from_file=run is None and given is None)
     source, layer, held = hold_out(config, source, layer)
-    with _gaps_dropped(config):
+    with _remedy_of_method(config):
         prepared = prepare(config.prepare, source, layer)
     if config.prepare.reduce is None:
         return Start(source, run, prepared, held_out=held)
@@ -131,14 +131,29 @@ def hold_out(config: RunConfig, source: Table, layer: Table | None) -> tuple[Tab
 
 
 @contextmanager
-def _gaps_dropped(config: RunConfig) -> Iterator[None]:
-    """Propose to drop rows with gaps alone where the method needs the answers themselves (polychoric correlations)."""
+def _remedy_of_method(config: RunConfig) -> Iterator[None]:
+    """Propose for missing cells what this method can do about them, where that is not what others can.
+
+    Some need the answers themselves (polychoric correlations), or model missing cells; rows of a sequence that are left
+    out are missing in it.
+    """
+    method = config.method
     try:
         yield
     except DataError as error:
-        if getattr(config.method, "correlations", "pearson") == "pearson":
+        if getattr(method, "correlations", "pearson") != "pearson":
+            ways = {REMEDY: "{prepare.missing=drop}"}
+        elif method.name in MODELS:
+            ways = {REMEDY: "{prepare.missing=model} or mean" + ("" if method.ordered else ", or drop"),
+                    WITH_CATEGORIES: "{prepare.missing=model} or drop"}
+        elif method.ordered:
+            ways = {REMEDY: "{prepare.missing=mean}; or model, with lgssm"}
+        else:
             raise
-        raise error.changed(hint=error.hint.replace(REMEDY, "correct them, or give {prepare.missing=drop}")) from None
+        hint = error.hint
+        for usual, way in ways.items():
+            hint = hint.replace(usual, f"correct them, or give {way}")
+        raise error.changed(hint=hint) from None
 
 
 def source_of(config: RunConfig, reader: Reader, process: Process = ALONE) -> tuple[Table, StoredModel | None]:

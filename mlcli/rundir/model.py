@@ -15,6 +15,7 @@ from mlcli.core.similarities.off_manifold import ManifoldScore
 from mlcli.core.similarities.projector import NoProjection, Projector, require_projector
 from mlcli.data.options.wording import counted
 from mlcli.data.prepare.categories import Categories
+from mlcli.data.prepare.missing import warn_of_gaps
 from mlcli.data.prepare.prepare import Preparation
 from mlcli.data.table.table import Table, coordinates
 from mlcli.data.write.table import text_names
@@ -51,6 +52,9 @@ class Reduction:
             projector.similarity.check(prepared.values, prepared.ids, prepared.columns)
             found, beside = projector.place_with(prepared.values, tuple(prepared.labels.values()))
             placed = coordinates(prepared, found)
+        if prepared.places is not None and not projector.similarity.rowwise:  # rows are a sequence
+            warn_of_gaps(prepared.ids, prepared.places, "complete them, or place them by a run that was made with "
+                         "{prepare.missing=mean} or model")
         unlike = np.flatnonzero(projector.unexplained(prepared.values, placed.values))
         if len(unlike):
             rows = [placed.ids[row] for row in unlike.tolist()]

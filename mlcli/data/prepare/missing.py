@@ -7,7 +7,7 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import note
-from mlcli.base.types import AnyArray, Array
+from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.naming import listed
 from mlcli.base.values.scaling import all_finite
 from mlcli.data.options.texts import questionnaire
@@ -18,7 +18,8 @@ from mlcli.data.table.table import Table
 from mlcli.errors import DataError
 
 REMEDY = "correct them, or give {prepare.missing=drop} or mean; or model, with ppca, fa, lgssm, mfa, famd or statis"
-WITH_CATEGORIES = "correct them, or give {prepare.missing=drop} or, with mfa or famd, model"  # as texts have no mean
+WITH_CATEGORIES = "correct them, or give {prepare.missing=drop} or, with mfa, famd or statis, model"  # texts: no mean
+MODELS = ("ppca", "fa", "lgssm", "mfa", "famd", "statis")  # methods that model missing cells of the rows of their fit
 NEW = "correct them, or place them by a run that was made with {prepare.missing=drop}, mean or model"
 NO_FILL = np.zeros(0)
 
@@ -81,6 +82,15 @@ def note_dropped(ids: Sequence[str]) -> None:
     """Warn about dropped rows."""
     note("W-DROPPED", f"{counted(len(ids), 'row')} with missing or infinite cells dropped: {listed(ids)}",
          rows=len(ids))
+
+
+def warn_of_gaps(ids: Sequence[str], places: Indices, remedy: str) -> None:
+    """Warn of rows of a sequence, with ids (m) and ascending places in it (m), between which others were dropped."""
+    before = np.flatnonzero(np.diff(places) > 1)
+    if len(before):
+        note("W-GAPS", "rows are a sequence in equal steps here, and those that were dropped leave "
+             f"{counted(len(before), 'gap')} in it, after {listed([ids[row] for row in before.tolist()])}: {remedy}",
+             gaps=len(before))
 
 
 def reason(values: Array, columns: tuple[str, ...]) -> str:

@@ -247,4 +247,5 @@ def test_missing_cells_beside_categories_are_not_to_be_filled(mlcli: Caller, win
     Path(wine).write_text("\n".join([*lines[:3], f"{name},,{rest}", *lines[4:], ""]))
     called = mlcli("embed", wine, "-m", "famd", "-o", "run")
     assert called.code == 65 and wording(called.err) == ["E-MISSING"] and "mean" not in called.err
+    assert "with " not in called.err  # other methods
     assert mlcli.bare(wine, "-m", "famd", "--set", "prepare.missing=drop", "-o", "run").code == 0
