@@ -1,6 +1,7 @@
 """A weighted sum of kernel functions, each of some of the columns."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -9,6 +10,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.stored import stored
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.metric import RowMetric
+from mlcli.base.values.scaling import Unit
 from mlcli.core.kernels.functions import Function, HalvedSquares, Radial
 
 OfTable = Function | Radial | HalvedSquares  # a kernel function of the columns of one table
@@ -33,6 +35,10 @@ class KernelSum(RowMetric):
     def definite(self) -> bool:
         """Whether no matrix of its values has a negative eigenvalue, as no matrix of a function in the sum has."""
         return all(function.definite for function, weight in zip(self.functions, self.weights, strict=True) if weight)
+
+    def in_plain_units(self, unit: Unit) -> "KernelSum":
+        """Return the sum for points in plain numbers; this one takes them in the unit."""
+        return replace(self, means=unit.plain(self.means), scales=unit.plain(self.scales))
 
     def table(self, number: int, points: Array) -> Array:
         """Return the columns of a table (n x c), less their means and over their scales, of points (n x d)."""

@@ -223,6 +223,15 @@ class Chain(Stages, Method):  # type: ignore[misc,override]  # what others decla
         """Return graph and kernel for the data; raises ConfigError for an option that another one makes void."""
         return self.refuse_void() or self.resolve_graph(data)
 
+    def compared(self, data: Input, model: Model) -> Input:
+        """Return the data with its metric: of a sum, the distance that the kernels of its tables make together."""
+        found = self.with_metric(data)
+        if self.kernel.name != "sum" or not isinstance(found, Features):
+            return found
+        projector = model.required_projector
+        function: Any = projector.similarity.comparison
+        return replace(found, metric=function.in_plain_units(projector.input_unit))
+
     def powers_of(self, data: Input) -> Powers:
         """Return the kernel's powers of the unit; coordinates of fixed size carry none."""
         return Powers(self.power if self.coordinates.scale == "roots" else 0, 2 * self.power)

@@ -8,7 +8,10 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from mlcli.base.types import Array
+from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features
+from mlcli.core.metrics.distances import with_metric_of
+from mlcli.core.similarities.spaces import input_space
 from mlcli.findings.contributions import shares_of
 from mlcli.methods import METHODS, Model
 from tests.support import dissimilarities, distances, features, fit, matrices
@@ -77,6 +80,23 @@ def test_a_sum_of_one_kernel_is_kernel_pca_with_it_up_to_its_norm() -> None:
     tables = [{"name": "first", "columns": ["x1:x3"]}, {"name": "second", "columns": ["x4:x7"]}]
     whole = fit("chain", POINTS * 1e5, components=3, kernel={"name": "sum", "normalization": "none", "tables": tables})
     close(whole.embedding / 1e5, pca(POINTS).embedding)
+
+
+@pytest.mark.parametrize(("normalization", "scale"), [("eigenvalue", "standard"), ("eigenvalue", "none"),
+                                                      ("none", "none")])
+def test_a_sum_is_judged_by_the_distances_of_its_kernel(normalization: str, scale: str) -> None:
+    """They are those of all its axes, in plain units whatever the unit of the data."""
+    tables = [{"name": name, "columns": columns.split(","), "scale": scale}
+              for name, columns in (text.split("=") for text in GROUPS)]
+    for unit in (1.0, 1e-30, 1e30):
+        data = features(POINTS * unit)
+        method = METHODS["chain"](kernel={"name": "sum", "normalization": normalization, "tables": tables},
+                                  eigensolve={"components": 7}).resolve(data)
+        model = method.fit(data, Compute())
+        apart = input_space(with_metric_of(data, method.compared(data, model))).between(np.arange(40), np.arange(40))
+        expected = distances(model.embedding)
+        found = apart * (expected.max() / apart.max())
+        assert np.abs(found - expected).max() <= 1e-7 * expected.max()  # of equal points, the root of rounding
 
 
 def test_distances_of_a_sum_are_those_of_its_tables() -> None:
