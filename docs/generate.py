@@ -8,7 +8,6 @@ zensical.toml.
 
 import ast
 import gc
-import json
 import re
 import sys
 from difflib import unified_diff
@@ -27,7 +26,7 @@ from mlcli.cli.commands.methods import families
 from mlcli.cli.line.parsing import in_flags
 from mlcli.config.describe import rows
 from mlcli.config.run_config import RunConfig
-from mlcli.config.schema import schema
+from mlcli.config.schema import schema_text
 from mlcli.core.metrics import METRICS
 from mlcli.findings import STAGES
 from mlcli.methods import METHODS
@@ -58,7 +57,7 @@ def pages() -> dict[Path, str]:
     made |= {page.with_suffix(".sh"): script(page) for page in SCRIPTS}
     made[ROOT / "README.md"], made[ROOT / "docs/methods.md"] = readme(), methods_page()
     made[ROOT / "zensical.toml"] = navigation()
-    made[ROOT / "configs" / "mlcli.schema.json"] = json.dumps(schema(), indent=2, ensure_ascii=False) + "\n"
+    made[ROOT / "configs" / "mlcli.schema.json"] = schema_text()
     return made
 
 

@@ -1,5 +1,6 @@
 """The JSON schema (draft 7) of a run's YAML file, for editors."""
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -23,6 +24,11 @@ def schema() -> dict[str, Any]:
     tree = draft7(run.model_json_schema())
     require_names(run, tree["$defs"])
     return {"$schema": DRAFT, "title": "A run of mlcli", **tree, "properties": {**tree["properties"], SWEEP: sweep()}}
+
+
+def schema_text() -> str:
+    """Return the schema as a document for people and editors: letters of other alphabets stand as they are."""
+    return json.dumps(schema(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def sweep() -> dict[str, Any]:

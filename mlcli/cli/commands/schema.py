@@ -1,9 +1,9 @@
 """`mlcli schema`: the JSON schema of the YAML files."""
 
-from mlcli.cli.screen.output import print_json
+from mlcli.cli.screen.output import standard_output
 from mlcli.cli.screen.progress import warn
 from mlcli.config.run_config import unusable_plugins
-from mlcli.config.schema import schema as schema_of_files
+from mlcli.config.schema import schema_text
 
 
 def schema() -> None:
@@ -14,5 +14,5 @@ def schema() -> None:
 
     Editors use it for a YAML file whose first line is `# yaml-language-server: $schema=./mlcli.schema.json`.
     """
-    print_json(schema_of_files())
+    standard_output().write(schema_text().encode())
     warn(unusable_plugins())

@@ -13,6 +13,8 @@ from mlcli.methods import METHODS
 from tests.journeys.support import Caller
 from tests.wording import Wording
 
+ROOT = Path(__file__).parents[3]
+
 
 def test_methods_are_listed_by_family_below_five_to_start_with(mlcli: Caller) -> None:
     start, *families = mlcli("methods").out.split("\n\n")
@@ -43,7 +45,9 @@ def test_an_unknown_method_has_a_nearest_one(mlcli: Caller, wording: Wording) ->
 
 
 def test_the_schema_is_json(mlcli: Caller) -> None:
-    assert json.loads(mlcli("schema").out)["properties"]["method"]
+    called = mlcli("schema")
+    assert json.loads(called.out)["properties"]["method"]
+    assert called.out == (ROOT / "configs" / "mlcli.schema.json").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", SAMPLES)
