@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Sequence
-from itertools import accumulate
+from itertools import accumulate, combinations
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -117,28 +117,28 @@ def lines_of(document: dict[str, Any], width: int = WIDTH) -> list[str]:
     """The comparison as lines of at most `width` columns, where words are not longer."""
     runs = document["runs"]
     places = [str(place) for place in range(1, len(runs) + 1)]
-    numbers = {run["run"]: place for run, place in zip(runs, places, strict=True)}
+    every = list(combinations(places, 2))  # two runs may have one name
     listed = [("", "run", "method"), *((place, shorten(run["run"], min(PATH, max(width - BESIDE, 8))), run["method"])
                                        for place, run in zip(places, runs, strict=True))]
     differing = [(path, *values) for path, values in document["options"].items()]
-    pairs = [pair_of(pair, numbers) for pair in document["pairs"]]
+    pairs = [pair_of(pair, numbers) for pair, numbers in zip(document["pairs"], every, strict=True)]
     tested = any("procrustes_p" in pair for pair in document["pairs"])
-    spans = [span for pair in document["pairs"] for span in spans_of(pair, numbers)]
+    spans = [span for pair, numbers in zip(document["pairs"], every, strict=True) for span in spans_of(pair, numbers)]
     parts = [aligned(listed), below_one_another([("figure", *places), *figures(runs)], width),
              below_one_another([("option that differs", *places), *differing], width) if differing else [],
              aligned([PAIRS if not tested else (*PAIRS[:3], P_VALUE, *PAIRS[3:]), *pairs]),
-             aligned([SPANS, *spans]) if spans else [], kernel_lines(document, numbers),
+             aligned([SPANS, *spans]) if spans else [], kernel_lines(document, every),
              [f"{document['rows']:,} rows in common"]]
     return [line for part in parts if part for line in (*part, "")][:-1]
 
 
-def kernel_lines(document: dict[str, Any], numbers: dict[str, str]) -> list[str]:
-    """How alike the kernels of every two runs are; nothing where they were not compared."""
+def kernel_lines(document: dict[str, Any], every: Sequence[tuple[str, str]]) -> list[str]:
+    """How alike the kernels of every two runs are, by their numbers; nothing where they were not compared."""
     found = document.get("kernels")
     if found is None:
         return []
-    rows = [(numbers[pair["first"]], numbers[pair["second"]], brief(pair["alignment"]), brief(pair["difference"]))
-            for pair in found["pairs"]]
+    rows = [(*numbers, brief(pair["alignment"]), brief(pair["difference"]))
+            for pair, numbers in zip(found["pairs"], every, strict=True)]
     return aligned([KERNELS, *rows])
 
 
@@ -158,16 +158,16 @@ def brief(value: float | None) -> str:
     return number(value) if value is None or isinstance(value, int) else f"{value:.4g}"
 
 
-def pair_of(pair: dict[str, Any], numbers: dict[str, str]) -> Cells:
+def pair_of(pair: dict[str, Any], numbers: tuple[str, str]) -> Cells:
     """Two runs compared."""
     tested = (f"{pair['procrustes_p']:.4g}",) if "procrustes_p" in pair else ()
-    return (numbers[pair["first"]], numbers[pair["second"]], f"{pair['procrustes_m2']:.4g}", *tested,
+    return (*numbers, f"{pair['procrustes_m2']:.4g}", *tested,
             angles_of(pair["principal_angles"]), share_of(pair, "overlap"), share_of(pair, "jaccard"))
 
 
-def spans_of(pair: dict[str, Any], numbers: dict[str, str]) -> list[Cells]:
+def spans_of(pair: dict[str, Any], numbers: tuple[str, str]) -> list[Cells]:
     """Two runs compared by the spaces of axes that share an eigenvalue."""
-    return [(numbers[pair["first"]], numbers[pair["second"]], f"{span['first']} to {span['last']}",
+    return [(*numbers, f"{span['first']} to {span['last']}",
              angles_of(span["principal_angles"]))
             for span in pair.get("axes", ())
             if span["last"] > span["first"] or not span["principal_angles"]]

@@ -70,8 +70,8 @@ def route(run: behavior.Run, start: Start, end: End, *, output: behavior.Table =
         write_out(found.table(), output, format, force=force)
     if explain is not None and not (quiet and found.reached):
         say_written(found.sentence())
-    for path in () if quiet else (picture, explain):
-        if path is not None:
+    for path in () if quiet else (output, picture, explain):
+        if path is not None and path != "-":
             say_written(f"wrote {path}", path)
 
 

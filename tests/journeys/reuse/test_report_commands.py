@@ -290,3 +290,11 @@ def test_what_cannot_be_compared_is_refused(mlcli: Caller) -> None:
     assert mlcli("compare", "one").code == 2
     assert mlcli("compare", "one", "absent").code == 66
     assert mlcli("compare", "one", "one", "-o", "page.html", "--label-column", "w").code == 78
+
+
+def test_a_run_beside_itself_has_two_numbers(mlcli: Caller) -> None:
+    assert mlcli("sample", "helix", "--rows", 12, "-o", "points.csv").code == 0
+    run = mlcli.finished("embed", "points.csv", "-m", "pca", "-o", "run", "-q")
+    called = mlcli("compare", run, run)
+    assert called.code == 0, called.err
+    assert [line.split()[:2] for line in called.out.splitlines() if line.startswith(("1    ", "2    "))] == [["1", "2"]]
