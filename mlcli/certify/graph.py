@@ -163,12 +163,16 @@ def recall_check(subject: Subject, joined: Joined, count: int) -> Check:
         bound = np.partition(squares, k - 1, axis=1)[:, k - 1 : k]
         near, there = squares <= bound + rough, joined(block)
         shares.append(np.minimum((near & there).sum(axis=1) / k, 1.0))
-    found = Recall.of_rows(np.concatenate(shares))
+    return check_of_recall(np.concatenate(shares), exact=len(rows) == subject.size)
+
+
+def check_of_recall(shares: Array, *, exact: bool) -> Check:
+    """Check the shares of their nearest that a search has found of some rows (m); `exact` if these are all rows."""
+    found = Recall.of_rows(shares)
     missing = 1 - found.share
     verdict: Verdict = "pass" if missing <= MISSING else "warn" if missing <= SPARSE_LISTS else "fail"
     return Check("neighbors", missing, MISSING, verdict, f"share of the nearest that an approximate search missed, of "
-                 f"{found.rows} rows; 95 % interval of those found: {found.low:.2%} to {found.high:.2%}",
-                 exact=len(rows) == subject.size)
+                 f"{found.rows} rows; 95 % interval of those found: {found.low:.2%} to {found.high:.2%}", exact=exact)
 
 
 def _bounds(subject: Subject, joined: Joined, rule: Rule, blocks: Sequence[Indices], of_sample: Squares) -> Array:

@@ -203,6 +203,8 @@ def fingerprint(config: RunConfig) -> str:
         if "neighbors" in getattr(type(options), "model_fields", ()) and (
                 getattr(getattr(options, "neighbors", None), "search", "") == "exact"):
             later.append(f"method.{path}neighbors.search")
+    if getattr(getattr(config.method, "kernel", None), "search", "") == "exact":
+        later.append("method.kernel.search")
     for path in (*UNASKED, *later):
         values = without_value(values, path.split("."))
     further, values = at_path(values, FURTHER_VIEWS.split(".")), without_value(values, FURTHER_VIEWS.split("."))

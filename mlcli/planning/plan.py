@@ -146,7 +146,7 @@ def with_offers(steps: Sequence[Step], method: Method, data: Input, compute: Com
         return [*steps]
     if getattr(method, "search", "") == "exact":
         other: Any = method.replace(search="approximate")
-        count, option = min(other.searched(data), len(data.values) - 1), "method.search"
+        count, option = min(other.searched(data), len(data.values) - 1), "method.search"  # 0: there is no search
     elif isinstance(neighbors, NeighborOptions) and neighbors.search == "exact" and neighbors.count is not None:
         count, option = min(neighbors.count, len(data.values) - 1), "method.neighbors.search"
     else:
@@ -157,7 +157,7 @@ def with_offers(steps: Sequence[Step], method: Method, data: Input, compute: Com
 def with_offer(step: Step, count: int, option: str, data: Features, compute: Compute) -> Step:
     """Return the step of an exact search, with the seconds of an approximate one where it takes over an hour."""
     metric = metric_of(data)
-    if step.seconds <= HOUR or not (metric.plain or metric.embeds):
+    if step.seconds <= HOUR or not count or not (metric.plain or metric.embeds):
         return step
     other = ApproximateNearest(count).step(data, compute).seconds
     return step if other >= step.seconds else replace(

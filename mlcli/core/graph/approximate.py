@@ -45,6 +45,12 @@ def searches_all(shape: tuple[int, ...], count: int) -> bool:
     return shape[0] < max(LEAST_POINTS, 64 * count) or shape[1] <= TREE_COLUMNS or not native.available()
 
 
+def note_searched_all() -> None:
+    """Note that a search is exact although an approximate one was asked for."""
+    note("N-SEARCHED-ALL", "neighbors: an approximate search was asked for, but this one is exact, which takes no "
+         "longer")
+
+
 def approximate_lists(points: Array, count: int, metric: RowMetric = EUCLIDEAN) -> Lists:
     """Return about the `count` nearest other points of every row of an (n, d) array, and note the recall of a sample.
 
@@ -52,8 +58,7 @@ def approximate_lists(points: Array, count: int, metric: RowMetric = EUCLIDEAN) 
     """
     rows = metric.represent(points)
     if searches_all(rows.shape, count):
-        note("N-SEARCHED-ALL", "neighbors: an approximate search was asked for, but this one is exact, which takes no "
-             "longer")
+        note_searched_all()
         return nearest(points, count, metric)
     indices, squared = approximate_nearest(rows, count)
     lengths = np.sqrt(squared)

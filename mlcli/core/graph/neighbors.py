@@ -15,7 +15,7 @@ from mlcli.base.stages.steps import Step
 from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.compute import Compute
-from mlcli.base.values.inputs import Dissimilarities, Given, Spatial, WeightedGraph
+from mlcli.base.values.inputs import Dissimilarities, Features, Given, Spatial, WeightedGraph
 from mlcli.base.values.options import Options, option
 from mlcli.core.graph.approximate import approximate_lists, approximate_step
 from mlcli.core.graph.candidates import SEARCH_BLOCK
@@ -38,6 +38,7 @@ PASSES = 20  # cost of a search in a matrix of dissimilarities, in passes over i
 OTHERWISE = "give {method.neighbors.pieces=largest} or connect"  # advice for a graph in pieces
 MANY = 50  # neighbors beyond which those that connect a graph are hardly neighbors, and are not looked for
 USUAL = 10  # neighbors of a point to predict with, where their number is unknown before the search
+Search = Literal["exact", "approximate"]
 
 
 @stored("nearest")
@@ -215,6 +216,13 @@ def require_euclidean(data: Spatial, where: str) -> None:
                           "distances", where=where, hint="leave it out: the search is exact")
 
 
+def require_search(search: Search, data: Given) -> None:
+    """Raise ConfigError for an approximate `method.search` by a metric, or of dissimilarities, that does not allow it.
+    """
+    if search == "approximate" and isinstance(data, Features | Dissimilarities):
+        require_euclidean(data, "method.search")
+
+
 def nearest_lists(data: Spatial, count: int) -> Lists:
     """Return the `count` nearest other points of every point, by features or by dissimilarities.
 
@@ -269,7 +277,7 @@ SEARCH = ("How neighbors are searched for: `approximate` finds most of them, in 
           "measures how many.")
 
 
-def nearest_by(search: Literal["exact", "approximate"], count: int) -> Nearest:
+def nearest_by(search: Search, count: int) -> Nearest:
     """Return the rule of the nearest `count` by one way to search for them."""
     return Nearest(count) if search == "exact" else ApproximateNearest(count)
 
@@ -279,7 +287,7 @@ class NeighborOptions(Options):
 
     if TYPE_CHECKING:  # those of each have a default of their own
         count: int | None
-        search: Literal["exact", "approximate"]
+        search: Search
 
     def nearest_few(self, count: int) -> Nearest:
         """Return the rule of the nearest `count`, as they are to be searched for."""
@@ -308,7 +316,7 @@ class Neighbors(NeighborOptions):
     radius: float | None = option(None, "Distance within which points are neighbors, instead of a count.", gt=0)
     pieces: Literal["error", "largest", "connect"] = option(
         "error", "If the graph falls into pieces: stop, keep the largest, or connect them by their shortest links.")
-    search: Literal["exact", "approximate"] = option("exact", SEARCH)
+    search: Search = option("exact", SEARCH)
 
     @model_validator(mode="before")
     @classmethod
@@ -338,7 +346,7 @@ class NeighborCount(NeighborOptions):
     radius: ClassVar[None] = None
     count: int = option(14, "Neighbors of each point (not counting itself: one less than n_neighbors of umap-learn).",
                         adapts=True, ge=1)
-    search: Literal["exact", "approximate"] = option("exact", SEARCH)
+    search: Search = option("exact", SEARCH)
 
     def neighborhood(self, data: Given) -> Nearest:
         """Return the neighborhood in this data."""

@@ -10,10 +10,10 @@ import numpy as np
 
 from mlcli.base.rows.blocks import row_blocks
 from mlcli.base.types import AnyArray, Array, Indices
-from mlcli.base.values.check import EPS, Check, around_median, count, ratio
+from mlcli.base.values.check import EPS, Check, around_median, count, ratio, skipped
 from mlcli.base.values.inputs import Dissimilarities, Spatial
 from mlcli.certify.chains import chain_checks
-from mlcli.certify.graph import adjacency, pair_distances
+from mlcli.certify.graph import adjacency, check_of_recall, pair_distances
 from mlcli.certify.linearization import Costs, Root, linearization_checks
 from mlcli.certify.subject import Subject, max_abs
 from mlcli.core.chain.stages import Stages
@@ -180,18 +180,20 @@ def edge_walk_checks(similarity: Any, data: Spatial, embedding: Array, spectrum:
     """Check the edges, widths, densities and residuals of an embedding (n x p) by a sparse kernel, in some rows or all.
 
     The walk is that of `walk_checks` along the edges; these lead to the nearest points, and to those that have the
-    point among their own nearest.
+    point among their own nearest. Of an approximate search the share of the nearest that it found is checked, and
+    widths that are distances to one of them are not.
     """
     size, axes = embedding.shape
     whole = full or size <= WHOLE
     chosen = np.arange(size) if whole else np.linspace(0, size - 1, SAMPLE).astype(np.int64)
     graph, nearest, values = similarity.graph, similarity.neighbors.count, spectrum.solved[:axes]
+    exact, shares = kernel.search == "exact", np.zeros(len(chosen))
     powers = np.where(values > 0, values, 0.0) ** kernel.time
     there = (values > 0) & (powers > np.finfo(np.float64).tiny)
     powers = np.where(there, powers, 1.0)
+    ends_of = (graph.indices[graph.starts[i] : graph.starts[i + 1]] for i in chosen[:: len(chosen) // FEW + 1])
     reaches = _reaches(data, np.arange(size) if whole else np.unique(np.concatenate(
-        [chosen, *(graph.indices[graph.starts[i] : graph.starts[i + 1]] for i in chosen[:: len(chosen) // FEW + 1])])),
-        nearest)
+        [chosen, *(ends_of if exact else ())])), nearest)
     wrong, density, width, residual, noise = 0, 0.0, 0.0, np.zeros(axes), 0.0
     sums = np.zeros(len(chosen))
     for part in row_blocks(len(chosen), TOGETHER, size):
@@ -208,8 +210,10 @@ def edge_walk_checks(similarity: Any, data: Spatial, embedding: Array, spectrum:
             near = (far < reaches[row] - rough) | (far < reach - rough)
             wrong += int(np.sum(near & others & ~joined)) + int(joined[row])
             wrong += int(np.sum(joined & (far > reach + rough)))
+            shares[part.start + place] = min(np.sum(joined & (far <= reaches[row] + rough)) / nearest, 1.0)
             near_rows = np.append(ends, row)
-            scale = _widths(similarity, np.partition(far, nearest)[None, : nearest + 1], rows[place : place + 1])
+            scale = similarity.widths[[row]] if not exact else _widths(
+                similarity, np.partition(far, nearest)[None, : nearest + 1], rows[place : place + 1])
             width = max(width, abs(float(scale[0]) / similarity.widths[row] - 1))
             scales = scale[0] * similarity.widths[near_rows]
             weights = np.exp(-np.append(far[ends], 0.0) / scales)
@@ -221,8 +225,10 @@ def edge_walk_checks(similarity: Any, data: Spatial, embedding: Array, spectrum:
             residual = np.maximum(residual, np.abs(image - values * embedding[row]) / powers)
     rounding = 16 * (size * EPS + noise)
     allowed = np.sqrt(size) * (rounding + spectrum.tolerance) * _sizes(sums, whole)
-    checks = [count("neighbors", wrong, "edges that lead to no near point, and near points without one", exact=whole),
-              ratio("widths", width, rounding, "widths of the kernel, from distances", exact=whole),
+    searches = [count("neighbors", wrong, "edges that lead to no near point, and near points without one", exact=whole),
+                ratio("widths", width, rounding, "widths of the kernel, from distances", exact=whole)] if exact else [
+        check_of_recall(shares, exact=whole), skipped("widths", "neighbors were searched for approximately")]
+    checks = [*searches,
               ratio("densities", density, rounding, "sums of exp(-d² / (σ σ)) along the edges", exact=whole),
               ratio("residual", float((residual[there] / allowed).max(initial=0.0)), 1.0,
                     "P ψ = λ ψ with probabilities computed again", exact=whole)]

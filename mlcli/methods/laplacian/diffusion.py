@@ -20,7 +20,7 @@ from mlcli.base.stages.steps import Step
 from mlcli.base.stored import stored
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
-from mlcli.base.values.inputs import Dissimilarities, Features
+from mlcli.base.values.inputs import Dissimilarities, Features, Given, Input
 from mlcli.base.values.options import Options, option, option_of
 from mlcli.base.values.scaling import Unit
 from mlcli.base.values.signs import leading_signs
@@ -36,7 +36,15 @@ from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.euclidean_distances import halve
 from mlcli.core.graph.affinities import LocalScale, incidence, local_scales, weights_step
 from mlcli.core.graph.graph import Graph, graph_of
-from mlcli.core.graph.neighbors import Nearest, graph_bytes
+from mlcli.core.graph.neighbors import (
+    SEARCH,
+    Nearest,
+    Neighbors,
+    Search,
+    graph_bytes,
+    nearest_by,
+    require_search,
+)
 from mlcli.core.graph.pieces import graph_steps
 from mlcli.core.graph.search import Lists
 from mlcli.core.graph.weights import weight_rows
@@ -493,6 +501,7 @@ class DiffusionKernel(KernelOptions):
     nearest: int | None = option(None, "Number k of nearest neighbors for a sparse kernel: a point has affinities with "
                                  "itself, with its k nearest points and with those that it is among the k nearest of "
                                  "(default: with all points; 64 where these do not fit into memory).", ge=1)
+    search: Search = option("exact", f"{SEARCH} Needs `nearest`.")
     time: float = option(1.0, "Diffusion time t, the number of steps of the random walk: coordinates are eigenvectors "
                          "times λ^t.", ge=0)
 
@@ -500,6 +509,14 @@ class DiffusionKernel(KernelOptions):
     def of_cost(self) -> bool:
         """Whether its eigenvalues are those of a sparse cost."""
         return self.nearest is not None
+
+    def for_data(self, data: Given, neighbors: Neighbors) -> Self:
+        """Return the kernel; raises ConfigError for an approximate search without neighbors, or of other distances."""
+        if self.search == "approximate" and self.nearest is None:
+            raise ConfigError("NEEDS", "an approximate search needs a number of neighbors: without it, all pairs are "
+                              "compared", where="method.search", hint="give {method.nearest=15}, or leave search out")
+        require_search(self.search, data)
+        return self
 
     def way(self, chain: ChainInput) -> DiffusionChain | EdgeDiffusionChain:
         """Return the computation of all pairs, or of neighbors where their number is chosen."""
@@ -511,7 +528,7 @@ class DiffusionKernel(KernelOptions):
         if count >= size:
             raise ConfigError("NEIGHBORS", f"{count} neighbors were requested, but each of {size} points has only "
                               f"{size - 1}", where="method.nearest", hint=f"ask for at most {size - 1}")
-        return Nearest(count)
+        return nearest_by(self.search, count)
 
 
 SPARSE = 64  # neighbors of a sparse kernel, where all pairs do not fit into memory
@@ -552,7 +569,7 @@ class Diffusion(Method):
     near one then come from one sparse factorization, or from filters where that is predicted to take longer, and the
     default ε is the median squared length of an edge. With k = n - 1, for n points, it is the kernel of all pairs. If
     all pairs do not fit into memory, k is 64, and a note says so. A million rows take a third of the memory with k =
-    15, as many neighbors as other programs take.
+    15, as many neighbors as other programs take. With `search: approximate` these are most of the nearest ones.
 
     New points: A new point is placed at the mean of the training points' coordinates, weighted by its own probabilities
     and divided by λ (Nyström's formula). With `nearest` the mean is over its k + 1 nearest training points.
@@ -577,13 +594,14 @@ class Diffusion(Method):
         variant("sparse", nearest=11),
         variant("sparse adaptive", "permutation", nearest=11, bandwidth={"name": "adaptive"}),
         variant("cosine", "shift", metric="cosine"), variant("cityblock", "rotation", metric="cityblock"))
-    later: ClassVar = ("decoder", "nearest")
+    later: ClassVar = ("decoder", "nearest", "search")
     axis: ClassVar = "Diffusion"
     name: Literal["diffusion"] = "diffusion"
     metric: AnyMetric = EUCLIDEAN
     bandwidth: Bandwidth = option_of(DiffusionKernel, "bandwidth")
     alpha: float = option_of(DiffusionKernel, "alpha")
     nearest: int | None = option_of(DiffusionKernel, "nearest")
+    search: Search = option_of(DiffusionKernel, "search")
     time: float = option_of(DiffusionKernel, "time")
     eigensolve: Eigensolve = Eigensolve()
     decoder: RowDecoder = option_of(Stages, "decoder")
@@ -595,10 +613,15 @@ class Diffusion(Method):
             return Trials(reason="all pairs of so many rows are held in memory")
         return Trials(({}, {"bandwidth": {"name": "adaptive"}})) if seen.rows > 8 else single_trial()
 
+    def require(self, data: Input) -> None:
+        """Raise ConfigError for a search that the kernel or the metric does not allow."""
+        super().require(data)
+        self.chain().kernel.for_data(data, Neighbors())
+
     def chain(self, kind: str = "features") -> Stages:
         """Return the chain of A = D^(-1/2) W D^(-1/2), W = exp(-d²/ε) / (q qᵀ)^α, D its sums; coordinates λ^t v/v₀."""
         return Stages(metric=self.metric, kernel=DiffusionKernel(
-            bandwidth=self.bandwidth, alpha=self.alpha, nearest=self.nearest, time=self.time),
+            bandwidth=self.bandwidth, alpha=self.alpha, nearest=self.nearest, search=self.search, time=self.time),
                       eigensolve=self.eigensolve, decoder=self.decoder)
 
     def solve(self, data: Any, compute: Compute) -> Model:
@@ -612,6 +635,10 @@ class Diffusion(Method):
     def steps(self, data: Any, compute: Compute, share: float | None) -> list[Step]:
         """Return the steps of all pairs, or of neighbors where these were asked for or all pairs do not fit."""
         return super(Diffusion, self._fitting(data, compute)).steps(data, compute, share)
+
+    def searched(self, data: Input) -> int:
+        """Return how many neighbors of each point an approximate search looks for; 0 where there is none."""
+        return (self.nearest or 0) if self.search == "approximate" else 0
 
     def stored(self, data: Any) -> float:
         """Return the bytes of training rows, and of the graph of a sparse kernel."""

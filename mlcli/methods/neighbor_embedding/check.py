@@ -13,7 +13,7 @@ from mlcli.base.values.inputs import AffinityGraph, Dissimilarities, Features, J
 from mlcli.base.values.missing import is_missing
 from mlcli.base.values.products import Name
 from mlcli.base.values.scaling import Unit
-from mlcli.certify.graph import adjacency, recall_check
+from mlcli.certify.graph import adjacency, check_of_recall, recall_check
 from mlcli.certify.subject import Subject, max_abs
 from mlcli.core.check.metrics import CACHED, bounded_distances
 from mlcli.core.euclidean_distances import squared_distances
@@ -38,7 +38,7 @@ from mlcli.methods.neighbor_embedding.negative_sampling import (
 )
 from mlcli.methods.neighbor_embedding.perplexity import ALONE, affinity_lists, reach
 from mlcli.methods.neighbor_embedding.repulsion import EXACT_ROWS
-from mlcli.methods.neighbor_embedding.walk import Decay, by_lists, decay_lists, distance_rows
+from mlcli.methods.neighbor_embedding.walk import by_lists, decay_lists, distance_rows
 from mlcli.native import available
 
 ALL_ROWS, SOME_ROWS = 2000, 200  # points up to which all are checked; those of a sample
@@ -447,13 +447,16 @@ NOISE = 1e-13  # of potential distances, relative to the size of potentials
 KNEE = 1e-6  # error of entropies, relative to the largest: squares of singular values lose half of the digits
 
 
-def potential_checks(method: Any, data: Any, model: Any, *, full: bool) -> list[Check]:
-    """Check a fit of PHATE: axes, probabilities, coordinates of all points, time, stress, and that no step moves."""
+def potential_checks(method: Any, data: Any, model: Any, *, full: bool, exact: bool = True) -> list[Check]:
+    """Check a fit of PHATE: axes, probabilities, coordinates of all points, time, stress, and that no step moves.
+
+    Unless neighbors are `exact`, affinities are those of the lists that the fit found, whose recall is checked.
+    """
     similarity, layout, points = model.projector.similarity, model.projector.axes, np.asarray(model.embedding)
-    listed = not full and by_lists(data)
+    listed = by_lists(data) and not (full and exact)
     kernel = kernel_of_lists(method, data) if listed else kernel_by_definition(
         method, data, full or len(data.values) <= SMALL)
-    searches = [search_check(method, data, kernel)] if listed else []
+    searches = [search_check(method, data, kernel, exact=exact)] if listed else []
     kernel = (kernel + kernel.T) / 2
     clusters = similarity.clusters
     steps, entries = walk_by_definition(kernel, clusters)
@@ -493,7 +496,7 @@ def kernel_of_lists(method: Any, data: Any) -> Any:
     """Return exp(-(d/σ)^α) with σ of the row's point (n x n, sparse), by the lists of neighbors that the fit found."""
     from scipy import sparse
 
-    lists, size = decay_lists(data, Decay(method.nearest, method.decay, method.threshold)), len(data.values)
+    lists, size = decay_lists(data, method.affinity, method.search), len(data.values)
     widths = lists.lengths[lists.starts[:-1] + np.minimum(method.nearest, lists.counts) - 1]
     for row in np.flatnonzero(widths == 0):
         some = lists.lengths[lists.starts[row] : lists.starts[row + 1]]
@@ -503,13 +506,22 @@ def kernel_of_lists(method: Any, data: Any) -> Any:
     return sparse.csr_array((found, lists.indices, lists.starts), shape=(size, size)) + sparse.eye_array(size)
 
 
-def search_check(method: Any, data: Any, kernel: Any) -> Check:
-    """Check the affinities of a kernel (n x n, sparse) in some rows by the distances of these to all points."""
-    size, rows_of, wrong = len(data.values), distance_rows(data), 0.0
+def search_check(method: Any, data: Any, kernel: Any, *, exact: bool) -> Check:
+    """Check the affinities of a kernel (n x n, sparse) in some rows by the distances of these to all points.
+
+    Of a search that is not `exact`, check the share of the points with an affinity that it found.
+    """
+    size, rows_of, wrong, shares = len(data.values), distance_rows(data), 0.0, list[Array]()
     rows = np.linspace(0, size - 1, SEARCHED).astype(np.int64)
     for some in (rows[part] for part in row_blocks(SEARCHED, BLOCK * SPARED, size)):
-        asked = affinities(method, rows_of(some), 1)
-        wrong = max(wrong, float(np.abs(asked - kernel[some].toarray()).max()))
+        asked, held = affinities(method, rows_of(some), 1), kernel[some].toarray()
+        wrong = max(wrong, float(np.abs(asked - held).max()))
+        near = asked > 0
+        near[np.arange(len(some)), some] = False
+        counts = near.sum(axis=1)
+        shares.append(np.where(counts > 0, (near & (held > 0)).sum(axis=1) / np.maximum(counts, 1), 1.0))
+    if not exact:
+        return check_of_recall(np.concatenate(shares), exact=False)
     return ratio("neighbors", wrong, 1e-9, f"affinities of {SEARCHED} points, by their distances to all others",
                  exact=False)
 

@@ -6,7 +6,6 @@ of using t-SNE for single-cell transcriptomics", 2019.
 """
 
 from collections.abc import Sequence
-from typing import Literal
 
 import numpy as np
 
@@ -21,7 +20,7 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import AffinityGraph, Dissimilarities, Features, Joined, Spatial, WeightedGraph
 from mlcli.core.arithmetic import exponential, logarithm, sum_of_parts
 from mlcli.core.graph.graph import symmetrize, undirected
-from mlcli.core.graph.neighbors import nearest_by
+from mlcli.core.graph.neighbors import Search, nearest_by
 from mlcli.core.graph.pieces import first_ids
 from mlcli.core.graph.search import Lists
 from mlcli.core.layouts.pairs import SAME, alike
@@ -227,9 +226,6 @@ def joint_affinities(data: Joined, lists: Lists, perplexities: tuple[float, ...]
     else:
         require_lengths(data, lists)
     return calibrate(lists, perplexities)
-
-
-Search = Literal["exact", "approximate"]
 
 
 def affinity_lists(data: Joined, perplexities: tuple[float, ...], search: Search = "exact") -> Lists:

@@ -20,15 +20,16 @@ from mlcli.certify.subject import Subject
 from mlcli.core.arithmetic import combine, sparse_product
 from mlcli.core.centering import uncentered
 from mlcli.core.eigen.options import Axes
+from mlcli.core.graph.approximate import searches_all
 from mlcli.core.graph.graph import by_size
+from mlcli.core.graph.neighbors import SEARCH, Search, nearest_by, require_search
 from mlcli.core.graph.pieces import listed
-from mlcli.core.graph.search import neighbors_step
 from mlcli.core.iterate import Iterate
 from mlcli.core.layouts.own_losses import LayoutLosses
 from mlcli.core.layouts.pairs import Pairs
 from mlcli.core.layouts.several_starts import BestMinimization
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric
-from mlcli.core.metrics.distances import metric_of, seconds_of_squares, training_points
+from mlcli.core.metrics.distances import seconds_of_squares, training_points
 from mlcli.core.model import Model, Powers
 from mlcli.core.similarities.projector import Projector
 from mlcli.methods.layouts import MajorizedMethod, best_of, principal_axes
@@ -109,6 +110,8 @@ class PHATE(MajorizedMethod):
     are found by k-means, which compares points by the leading eigenvectors of the walk. A point is placed at the mean
     of the clusters, weighted by its probabilities to reach them in a step. Affinities of features are then looked for
     among nearest neighbors, as many as it takes for each point until the next one has none, and not among all pairs.
+    With `search: approximate` the first of these neighbors are found approximately, six times `nearest` of them, and
+    the share of them that was found is measured; more of a point are searched for exactly.
 
     New points: A new point is placed at the mean of the training points or clusters, weighted by its affinities, so it
     lies among them. So is a training row that is projected again: it lands near its own place, not exactly on it.
@@ -128,6 +131,7 @@ class PHATE(MajorizedMethod):
     variants: ClassVar = (variant(), variant("landmarks", "permutation", landmarks=30),
                           variant("square root", "rotation", metric="cityblock", gamma=0.0, time=8))
     takes_anchors: ClassVar = False  # rows lie where their clusters are
+    later: ClassVar = ("search",)
     axis: ClassVar = "PHATE"
     name: Literal["phate"] = "phate"
     metric: AnyMetric = EUCLIDEAN
@@ -135,6 +139,7 @@ class PHATE(MajorizedMethod):
                           synonyms={"knn": "knn", "k": "k"})
     decay: float = option(40.0, "Exponent α of the affinities exp(-(d/σ)^α).", gt=0, le=1000,
                           synonyms={"alpha": "alpha", "a": "a"})
+    search: Search = option("exact", SEARCH)
     threshold: float = option(1e-4, "Affinities below this number are set to zero.", gt=0, le=0.1,
                               synonyms={"thresh": "thresh"})
     time: int | None = option(None, "Diffusion time t, the number of steps of the walk (default: from the knee of the "
@@ -147,12 +152,17 @@ class PHATE(MajorizedMethod):
     iterate: Iterate = Iterate(tolerance=1e-4)
     axes: Axes = Axes()
 
+    def require(self, data: Input) -> None:
+        """Raise ConfigError for a search that the metric does not allow."""
+        super().require(data)
+        require_search(self.search, data)
+
     def resolved_stages(self, data: Any) -> dict[str, Any]:
         """Return the number of clusters and a width within the neighbors; raises ConfigError for unused options."""
         count = len(data.values)
         joined = LANDMARKS if self.landmarks is None and count > EXACT else self.landmarks
         if isinstance(data, AffinityGraph):
-            self.refuse_unused("the affinities are given", "nearest", "decay", "threshold")
+            self.refuse_unused("the affinities are given", "nearest", "decay", "search", "threshold")
         elif self.nearest > max(count - 1, 1):
             note("N-NEAREST", f"widths of affinities are distances to the farthest point: each point has {count - 1} "
                  f"others, fewer than {self.nearest}", rank=count - 1)
@@ -190,6 +200,16 @@ class PHATE(MajorizedMethod):
         return sum(again.get(step.stage, 0.0) * step.seconds for step in steps)
 
     @property
+    def affinity(self) -> Decay:
+        """The affinity of a pair by its distance."""
+        return Decay(self.nearest, self.decay, self.threshold)
+
+    def searched(self, data: Input) -> int:
+        """Return how many neighbors of each point an approximate search looks for; 0 where there is none."""
+        found = self.search == "approximate" and by_lists(data)
+        return searched(self.affinity, len(data.values)) if found else 0
+
+    @property
     def neighborhood(self) -> float:
         """The neighbor that the width of affinities is the distance to."""
         return float(self.nearest)
@@ -219,7 +239,9 @@ class PHATE(MajorizedMethod):
     def checks(self, subject: Subject) -> Iterator[Check]:
         """Check the walk, its time, potential distances by other products, their stress, and that no step moves."""
         yield from super().checks(subject)
-        yield from potential_checks(self, subject.data, subject.model, full=subject.plan.full)
+        count = self.searched(subject.data)
+        yield from potential_checks(self, subject.data, subject.model, full=subject.plan.full, exact=not count or (
+            searches_all(subject.data.values.shape, count)))
 
 
 @frozen
@@ -230,24 +252,19 @@ class PHATEComposition(Composition[Model]):
     data: Any
     compute: Compute
 
-    @property
-    def decay(self) -> Decay:
-        """The affinities of a pair by its distance."""
-        return Decay(self.method.nearest, self.method.decay, self.method.threshold)
-
     @FitStage
     def kernel(self) -> Any:
         """The sparse affinities of neighbors (n x n)."""
         with running("weights"):
             return graph_kernel(self.data) if isinstance(self.data, AffinityGraph) else decay_kernel(
-                self.data, self.decay)
+                self.data, self.method.affinity, self.method.search)
 
     @kernel.cost
     def _(self) -> list[Step]:
         count, threads = len(self.data.values), self.compute.thread_count()
         if by_lists(self.data):
-            near = searched(self.decay, count)
-            return [neighbors_step(metric_of(self.data), self.data.values, near, threads),
+            near = searched(self.method.affinity, count)
+            return [nearest_by(self.method.search, near).step(self.data, self.compute),
                     Step("weights", f"affinities of {count} points", WEIGHED * pass_cost(float(count) * near),
                          LISTED * near * count + 3 * self.entries)]
         pairs = 0.0 if isinstance(self.data, AffinityGraph) else seconds_of_squares(
@@ -325,7 +342,7 @@ class PHATEComposition(Composition[Model]):
         center, turn = principal_axes(layout if walk.entries is None else sparse_product(walk.entries, layout))
         layout = combine(layout - center, turn)
         similarity = EdgeSteps(clusters, len(layout)) if isinstance(data, AffinityGraph) else DecaySteps(
-            self.decay, training_points(data)[0], clusters, len(layout), training_points(data)[1])
+            self.method.affinity, training_points(data)[0], clusters, len(layout), training_points(data)[1])
         return Model(embedding=layout if walk.entries is None else sparse_product(walk.entries, layout),
                      objective=Quantity(best.trace), entropy=curve,
                      goodness=self.method.goodness(pairs, best) if walk.entries is None else None,

@@ -26,7 +26,7 @@ from mlcli.base.stored import result
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import Check
 from mlcli.base.values.compute import Compute
-from mlcli.base.values.inputs import AffinityGraph, Dissimilarities, Features, Input, Joined, Spatial, WeightedGraph
+from mlcli.base.values.inputs import AffinityGraph, Features, Input, Joined, Spatial, WeightedGraph
 from mlcli.base.values.options import Options, option
 from mlcli.base.values.products import Name, Sparse
 from mlcli.base.values.quantity import Quantity
@@ -36,7 +36,7 @@ from mlcli.core.centering import uncentered
 from mlcli.core.eigen.options import PlainAxes, first_columns
 from mlcli.core.graph.approximate import searches_all
 from mlcli.core.graph.graph import Graph
-from mlcli.core.graph.neighbors import SEARCH, require_euclidean
+from mlcli.core.graph.neighbors import SEARCH, Search, require_search
 from mlcli.core.iterate import Iterated, follow_schedule
 from mlcli.core.layouts.anchors import Anchors, Springs
 from mlcli.core.layouts.first_coordinates import classical_start, eigenmap_start, leading_step, principal_start
@@ -323,7 +323,7 @@ class TSNE(NeighborEmbedding):
     metric: AnyMetric = EUCLIDEAN
     perplexity: Perplexity | Annotated[tuple[Perplexity, ...], Strict(False), Field(min_length=1)] = option(
         30.0, "About the number of neighbors that count, below (n - 1) / 3; or several such numbers.", adapts=True)
-    search: Literal["exact", "approximate"] = option("exact", SEARCH)
+    search: Search = option("exact", SEARCH)
     start: Start = option("pca", "First coordinates: principal components (pca), eigenmaps of the affinities "
                           "(laplacian), or random ones.", adapts=True)
     dof: float = option(1.0, "Degrees of freedom of Student's t-distribution; fewer split groups further.", gt=0)
@@ -344,8 +344,7 @@ class TSNE(NeighborEmbedding):
         allow.
         """
         super().require(data)
-        if self.search == "approximate" and isinstance(data, Features | Dissimilarities):
-            require_euclidean(data, "method.search")
+        require_search(self.search, data)
         if self.axes.count > MOST_AXES:
             raise ConfigError("COMPONENTS", f"{self.axes.count} axes were requested, but {self.name} has at most "
                               f"{MOST_AXES}", where="method.axes.components", hint=f"ask for at most {MOST_AXES}")

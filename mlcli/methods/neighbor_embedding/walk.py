@@ -20,7 +20,8 @@ from mlcli.base.values.inputs import Dissimilarities, Features, Spatial, Weighte
 from mlcli.core import arithmetic
 from mlcli.core.arithmetic import row_products, sparse_product, symmetric_products
 from mlcli.core.euclidean_distances import BLOCK, CACHED, squared_distances_in_order
-from mlcli.core.graph.neighbors import nearest_lists
+from mlcli.core.graph.approximate import note_searched_all
+from mlcli.core.graph.neighbors import Search, nearest_by, nearest_lists, search_neighbors
 from mlcli.core.graph.search import Lists, Near, nearest_of_new, nearest_of_some, sort_lists
 from mlcli.core.linalg import symmetric_eigenvalues
 from mlcli.core.metrics.distances import distances_to, metric_of
@@ -62,7 +63,7 @@ class Decay:
         return found
 
 
-def decay_kernel(data: Spatial, decay: Decay) -> "sparse.csr_array":
+def decay_kernel(data: Spatial, decay: Decay, search: Search = "exact") -> "sparse.csr_array":
     """Return the mean of the affinities of either point of a pair (n x n): symmetric, one on the diagonal.
 
     They come from the distances of all pairs, and of many points from those of neighbors alone.
@@ -70,7 +71,9 @@ def decay_kernel(data: Spatial, decay: Decay) -> "sparse.csr_array":
     from scipy import sparse
 
     if by_lists(data):
-        return _symmetric(_of_lists(decay_lists(data, decay), decay))
+        return _symmetric(_of_lists(decay_lists(data, decay, search), decay))
+    if search == "approximate":
+        note_searched_all()
     rows_of = distance_rows(data)
 
     def work(rows: slice) -> "sparse.csr_array":
@@ -100,14 +103,14 @@ def by_lists(data: Spatial) -> bool:
     return isinstance(data, Features) and len(data.values) > ALL_PAIRS
 
 
-def decay_lists(data: Spatial, decay: Decay) -> Lists:
+def decay_lists(data: Spatial, decay: Decay, search: Search = "exact") -> Lists:
     """Return all other points to which each point has an affinity, nearest first.
 
     They are among its neighbors up to one whose affinity is zero. Of a point without one among these, more are searched
-    for.
+    for, exactly.
     """
-    return memoize("decay lists", (data.values, str(metric_of(data)), decay.nearest, decay.exponent, decay.threshold),
-                   lambda: _search(data, decay))
+    return memoize("decay lists", (data.values, str(metric_of(data)), decay.nearest, decay.exponent, decay.threshold,
+                                   search), lambda: _search(data, decay, search))
 
 
 def searched(decay: Decay, size: int) -> int:
@@ -115,12 +118,14 @@ def searched(decay: Decay, size: int) -> int:
     return min(SEARCHED * decay.nearest, size - 1)
 
 
-def _search(data: Spatial, decay: Decay) -> Lists:
+def _search(data: Spatial, decay: Decay, search: Search) -> Lists:
     """Return the lists of `decay_lists`."""
     values, metric, size = data.values, metric_of(data), len(data.values)
     reach = (1 + ROUNDING) * (-np.log(decay.threshold)) ** (1 / decay.exponent)  # of ratios with an affinity
     count, left, parts = searched(decay, size), np.arange(size), list[Near]()
-    blocks = [(left, nearest_lists(data, count))]
+    first = nearest_lists(data, count) if search == "exact" else search_neighbors(
+        values, metric, nearest_by(search, count))
+    blocks = [(left, first)]
     while len(left):
         short = []
         for rows, lists in blocks:

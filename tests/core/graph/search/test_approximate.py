@@ -1,5 +1,7 @@
 """Approximate neighbors: most of the nearest, the same on any threads and at every level, and a recall that holds."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -12,14 +14,21 @@ from mlcli.base.values.inputs import Dissimilarities, Features
 from mlcli.core.graph import approximate
 from mlcli.core.graph.approximate import Recall, approximate_lists, approximate_nearest
 from mlcli.core.graph.neighbors import ApproximateNearest, NeighborCount, Neighbors
-from mlcli.core.graph.search import nearest
+from mlcli.core.graph.search import Lists, nearest
 from mlcli.core.metrics.angles import Cosine
 from mlcli.core.metrics.minkowski import Cityblock
 from mlcli.errors import ConfigError
+from mlcli.methods import METHODS
+from mlcli.methods.neighbor_embedding import walk
 from mlcli.methods.neighbor_embedding.tsne import TSNE
+from mlcli.methods.neighbor_embedding.walk import Decay, decay_kernel
 from tests.checkpoints import in_parts
+from tests.faults.certificate.layout_lies import checked, fit_of
 from tests.native.support import choose, levels, needs_native
+from tests.support import features
 from tests.wording import Wording
+
+DECAY = Decay(5, 40.0, 1e-4)
 
 
 class Notes(Watcher):
@@ -135,13 +144,96 @@ def test_tsne_has_the_affinities_of_an_approximate_search_and_states_its_recall(
     assert joined.multiply(nearest_ones).sum() / nearest_ones.sum() >= noted["low"] > 0.9
 
 
-def test_tsne_refuses_an_approximate_search_that_cannot_be(wording: Wording) -> None:
+@needs_native
+@pytest.mark.medium
+def test_phate_has_the_affinities_of_an_approximate_search_and_checks_its_recall(
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(walk, "ALL_PAIRS", 1000)
+    monkeypatch.setattr(approximate, "ROUNDS", 1)
+    data, heard = features(roll(2000)), Notes()
+    exact = decay_kernel(data, DECAY)
+    with listening(heard):
+        found = decay_kernel(data, DECAY, "approximate")
+    noted = next(note for note in heard.found if note.code == "N-RECALL").facts
+    assert 0.9 < noted["recall"] < 1
+    shared = found.multiply(exact > 0).count_nonzero() / exact.count_nonzero()
+    assert 0.9 < shared <= 1 and abs(found - found.T).max() == 0
+    method, _, model = fit_of("phate", data, search="approximate", time=8, landmarks=20)
+    checks = checked(method, data, model)
+    assert {check.verdict for check in checks} <= {"pass", "skipped"}
+    assert "interval" in next(check for check in checks if check.name == "neighbors").how
+
+
+@needs_native
+@pytest.mark.medium
+def test_an_approximate_search_of_phate_that_missed_a_third_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(walk, "ALL_PAIRS", 1000)
+    whole = walk.decay_lists
+
+    def third(*given: Any) -> Lists:
+        lists = whole(*given)
+        kept = np.arange(len(lists.indices)) % 3 > 0
+        starts = np.append(0, np.cumsum(kept))[lists.starts]
+        return Lists(starts, lists.indices[kept], lists.lengths[kept])
+
+    monkeypatch.setattr("mlcli.methods.neighbor_embedding.check.decay_lists", third)
+    method, data, model = fit_of("phate", features(roll(2000)), search="approximate", time=8, landmarks=20)
+    assert "neighbors" in {check.name for check in checked(method, data, model) if check.verdict == "fail"}
+
+
+def test_phate_notes_that_all_pairs_of_few_points_are_compared() -> None:
+    data, heard = features(roll(60)), Notes()
+    with listening(heard):
+        found = decay_kernel(data, DECAY, "approximate")
+    assert abs(found - decay_kernel(data, DECAY)).max() == 0
+    assert [note.code for note in heard.found] == ["N-SEARCHED-ALL"]
+
+
+@needs_native
+@pytest.mark.medium
+@pytest.mark.parametrize("bandwidth", ["fixed", "adaptive"])
+def test_diffusion_by_an_approximate_search_is_a_walk_along_its_edges(
+        bandwidth: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(approximate, "ROUNDS", 1)
+    data = features(roll(1200))
+    method, _, model = fit_of("diffusion", data, search="approximate", nearest=12, bandwidth={"name": bandwidth})
+    checks = checked(method, data, model)
+    assert {check.verdict for check in checks} <= {"pass", "skipped"}
+    assert 0 < next(check for check in checks if check.name == "neighbors").value < 0.1
+    assert np.allclose(model.project(data.values[:5]), model.embedding[:5], rtol=1e-8, atol=1e-10)
+
+
+@needs_native
+def test_an_approximate_search_of_diffusion_that_found_others_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    data, count = features(roll(1000)), 6
+
+    def others(points: Array, asked: int) -> tuple[Array, Array]:
+        found = (np.arange(len(points))[:, None] + np.arange(1, asked + 1)) % len(points)
+        return found, np.square(points[found] - points[:, None]).sum(axis=2)
+
+    monkeypatch.setattr(approximate, "approximate_nearest", others)
+    method, _, model = fit_of("diffusion", data, search="approximate", nearest=count)
+    assert "neighbors" in {check.name for check in checked(method, data, model) if check.verdict == "fail"}
+
+
+METHODS_OF_LISTS: dict[str, dict[str, Any]] = {"tsne": {}, "phate": {}, "diffusion": {"nearest": 5}}
+
+
+@pytest.mark.parametrize("name", METHODS_OF_LISTS)
+def test_an_approximate_search_that_cannot_be_is_refused(name: str, wording: Wording) -> None:
     points, ids = roll(30), [str(i) for i in range(30)]
     square = np.abs(points[:, :1] - points[:, :1].T)
     for data in (Features(points, ids, metric=Cityblock()), Dissimilarities(square, ids)):
         with wording.raises(ConfigError, "APPROXIMATE") as caught:
-            TSNE(search="approximate").require(data)
+            METHODS[name](search="approximate", **METHODS_OF_LISTS[name]).require(data)
         assert caught.value.where == "method.search"
+
+
+def test_diffusion_of_all_pairs_has_no_search(wording: Wording) -> None:
+    method: Any = METHODS["diffusion"](search="approximate")
+    with wording.raises(ConfigError, "NEEDS") as caught:
+        method.require(features(roll(30)))
+    assert caught.value.where == "method.search"
 
 
 def test_other_metrics_and_dissimilarities_are_refused(wording: Wording) -> None:
