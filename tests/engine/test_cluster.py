@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 pytest.importorskip("distributed", reason="needs mlcli[dask]")
@@ -241,6 +242,83 @@ def test_a_lost_scheduler_ends_the_run_with_75_and_the_same_command_goes_on(roll
         second.worker()
         ended(begun(roll, output, second.address))
     assert same(here, output) and "eigensolve" in json.loads((output / "run.json").read_text())["resumed"]
+
+
+@pytest.fixture(scope="module")
+def wide(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Points whose neighbors take so long that workers search for them, in 256 blocks."""
+    path = tmp_path_factory.mktemp("data") / "wide.npy"
+    np.save(path, np.random.default_rng(0).standard_normal((6_800, 50)) / np.arange(1, 51))
+    return path
+
+
+@pytest.fixture(scope="module")
+def wide_here(wide: Path) -> Path:
+    """The run of one machine."""
+    output = wide.with_name("here")
+    ended(searched(wide, output))
+    return output
+
+
+def searched(data: Path, output: Path, *options: object) -> subprocess.Popen[bytes]:
+    return process("embed", "-m", "laplacian", "-k", 8, "--metric", "minkowski", data, "-o", output, "-q", *options)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("trial", range(3))
+def test_a_worker_that_is_killed_amid_blocks_of_neighbors(trial: int, wide: Path, wide_here: Path, loopback: Loopback,
+                                                          tmp_path: Path) -> None:
+    chance = random.Random(trial)
+    for _ in range(2):
+        loopback.worker(SLEEPY.format(seconds=0.02))
+    run = searched(wide, tmp_path / "there", "--cluster", loopback.cluster)
+    folded(loopback, chance.uniform(0.0, 4.0))
+    assert run.poll() is None
+    loopback.workers[chance.randrange(2)].kill()
+    ended(run)
+    assert same(wide_here, tmp_path / "there") and counts(tmp_path / "there")["blocks"] >= 256
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize(("killed", "code"), [("workers", 75), ("command", -signal.SIGKILL)])
+def test_a_search_for_neighbors_goes_on_after_the_blocks_that_were_kept(
+        killed: str, code: int, wide: Path, wide_here: Path, loopback: Loopback, tmp_path: Path) -> None:
+    """Where all workers are gone for a minute, and where the command itself is killed."""
+    output = tmp_path / "there"
+    loopback.worker(SLEEPY.format(seconds=0.2))
+    run = searched(wide, output, "--cluster", loopback.cluster)
+    until = time.monotonic() + 300
+    while not list(tmp_path.glob(".there.*/neighbors-at-*.stage")):  # after ten seconds
+        assert time.monotonic() < until and run.poll() is None, loopback.log()
+        time.sleep(0.05)
+    (loopback.workers[0] if killed == "workers" else run).kill()
+    said = ended(run, code)
+    assert ("E-CLUSTER-EMPTY" in said) == (killed == "workers") and not output.exists()
+    if killed == "workers":
+        loopback.worker()
+    ended(searched(wide, output, "--cluster", loopback.cluster))
+    assert same(wide_here, output) and counts(output)["blocks"] < 256
+    assert "neighbors" in json.loads((output / "run.json").read_text())["resumed"]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_worker_that_is_killed_amid_a_pass_over_a_table_in_blocks(loopback: Loopback, tmp_path: Path) -> None:
+    data = tmp_path / "rows.npy"
+    np.save(data, np.random.default_rng(0).standard_normal((200_000, 20)))
+    options = ["embed", "-m", "pca", data, "--set", "input.stream=always", "-q", "--outputs", "embedding,spectrum"]
+    ended(process(*options, "-o", tmp_path / "here"))
+    for _ in range(2):
+        loopback.worker(SLEEPY.format(seconds=0.3))
+    run = process(*options, "-o", tmp_path / "there", "--cluster", loopback.cluster)
+    folded(loopback, 0.5)
+    assert run.poll() is None
+    loopback.workers[0].kill()
+    ended(run)
+    assert all((tmp_path / "here" / name).read_bytes() == (tmp_path / "there" / name).read_bytes()
+               for name in ("embedding.csv", "spectrum.csv", "model.npz", "certificate.json"))
 
 
 @pytest.mark.slow

@@ -2,7 +2,9 @@
 
 import io
 import pickle
+from collections.abc import Callable
 from concurrent.futures import Executor
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -11,10 +13,13 @@ import pytest
 from mlcli import native
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.threads import limit_threads
+from mlcli.base.rows import blocks
 from mlcli.base.rows.blocks import AHEAD
+from mlcli.base.stages.checkpoints import keeping
 from mlcli.base.values.compute import Compute
+from mlcli.core.graph import search
 from mlcli.core.graph.graph import graph_of
-from mlcli.core.graph.search import nearest, nearest_of_new, within
+from mlcli.core.graph.search import Lists, nearest, nearest_of_new, within
 from mlcli.core.kernels import streamed
 from mlcli.core.kernels.functions import Gaussian, Linear, Polynomial
 from mlcli.core.kernels.streamed import Streamed
@@ -25,6 +30,7 @@ from mlcli.core.paths.geodesics import DijkstraRows
 from mlcli.core.similarities import spaces
 from mlcli.engine.executor import Block, results, running_on
 from mlcli.findings.quality.measure import BaselineCoordinates, quality
+from tests.checkpoints import Died, Dying, in_parts
 from tests.core.test_metrics import metric
 from tests.support import Notes, features, fit
 
@@ -127,6 +133,44 @@ def test_a_radius(processes: Executor, monkeypatch: pytest.MonkeyPatch) -> None:
         there = within(points, points, 1.0, without_self=True)
     assert here.lengths.size > 500 and there.indices.tobytes() == here.indices.tobytes()
     assert there.lengths.tobytes() == here.lengths.tobytes()
+
+
+SEARCHES: dict[str, Callable[[], Lists]] = {
+    "nearest": lambda: nearest(MANY[:400], 7),
+    "metric": lambda: nearest(MANY[:400], 7, metric("minkowski").fitted(MANY[:400])),
+    "within": lambda: within(MANY[:400], MANY[:400], 0.3, without_self=True)}
+
+
+@pytest.mark.medium
+@pytest.mark.parametrize("name", SEARCHES)
+def test_a_search_that_dies_on_workers_goes_on_there_or_here(name: str, processes: Executor,
+                                                             monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows that are done are not searched for again, though threads have other blocks than workers."""
+    monkeypatch.setattr("mlcli.engine.executor.WORTH", 0.0)
+    monkeypatch.setattr(search, "HELD", 2**14)
+    whole, died = SEARCHES[name](), Dying(every=150)
+    with keeping(died), running_on(processes, 2), pytest.raises(Died):
+        SEARCHES[name]()
+    assert died.offers == 150
+    for place in (running_on(processes, 2), nullcontext()):
+        later = Dying(every=1000)
+        later.kept = dict(died.kept)
+        with keeping(later), place:
+            ended = SEARCHES[name]()
+        assert later.offers <= 400 / 2 - 150
+        assert all(getattr(ended, part).tobytes() == getattr(whole, part).tobytes()
+                   for part in ("starts", "indices", "lengths"))
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_a_search_on_threads_goes_on_after_any_block(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "HELD", 2**14)
+    monkeypatch.setattr(blocks, "BATCH", 1)
+    whole = SEARCHES[name]()
+    ended, deaths = in_parts(SEARCHES[name])
+    assert deaths > 3
+    assert all(getattr(ended, part).tobytes() == getattr(whole, part).tobytes()
+               for part in ("starts", "indices", "lengths"))
 
 
 @pytest.mark.parametrize(("rows", "anchors", "columns", "name"), [

@@ -8,7 +8,6 @@ decided between rounds, from what all points have kept until then, so that it is
 What points keep is the same in whatever order blocks are compared, so that a search resumes between any two of them.
 """
 
-from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -39,7 +38,7 @@ NUMBERS = 2**20  # that are looked at together
 class PointBlocksCheckpoint:
     """What points have kept between two tasks of a comparison, and what decides the rest of it."""
 
-    indices: Indices  # n x count
+    indices: AnyArray  # n x count, int32
     values: AnyArray  # n x count, float32
     number: int  # of the comparison
     most: AnyArray  # b: the largest value that a point of each block kept before the round
@@ -234,9 +233,9 @@ class PointBlocks:
                                 ends=ends, rests=self._rests, portable=self.portable, indices=self.indices,
                                 values=self.values, passed=passed[number])
 
-        complete(work, done, place, partial(
-            PointBlocksCheckpoint, self.indices, self.values, number, self._nearest, kept[: len(self.values)], ends,
-            done, passed, self.passed, self.skipped), progress=progress)
+        complete(work, done, place, lambda: PointBlocksCheckpoint(
+            self.indices.astype(np.int32), self.values, number, self._nearest, kept[: len(self.values)], ends, done,
+            passed, self.passed, self.skipped), progress=progress)
         total: Indices = passed.sum(axis=0)
         widths = np.diff(ends, prepend=0)
         self.passed += int(widths[0] * self._points(left, right) + (widths[1:] * total[:-1]).sum())

@@ -4,6 +4,7 @@ Ties are broken by (distance, index), and a point itself is excluded by its inde
 """
 
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -13,10 +14,11 @@ import numpy as np
 from mlcli import native
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.rates import pass_cost, rates
-from mlcli.base.rows.blocks import complete, each, in_order, one_by_one, row_blocks
+from mlcli.base.rows.blocks import complete, each, in_order, row_blocks
 from mlcli.base.rows.memo import memoize
 from mlcli.base.rows.scratch import take_rows
 from mlcli.base.stages.checkpoints import loop
+from mlcli.base.stages.stage import advance
 from mlcli.base.stages.steps import Passes, Step
 from mlcli.base.stored import result
 from mlcli.base.types import AnyArray, Array, Indices
@@ -139,7 +141,7 @@ def _select(new: Array, points: Array, count: int, own: Indices | None, metric: 
     """Return the neighbors of represented rows, computed here or, if it is worth that, on a cluster."""
     search = (EuclideanSearch(new, points, count, own) if metric.plain
               else MetricSearch(new, metric, points, count, own))
-    indices, lengths = concatenate(list(results(search))) if sent(search.seconds) else search.here()
+    indices, lengths = fill_on_workers(search, count) if sent(search.seconds) else search.here()
     return Lists(np.arange(len(new) + 1) * count, indices.ravel(),
                  (np.sqrt(lengths, out=lengths) if metric.plain else lengths).ravel())
 
@@ -363,11 +365,36 @@ class MetricSearch(RowSearch):
 @result("neighbor-rows")
 @frozen
 class RowsCheckpoint:
-    """The neighbors of some blocks of rows."""
+    """The neighbors of some rows."""
 
     indices: Indices  # m x count
     lengths: Array  # m x count, or their squares
-    done: AnyArray  # b: whether each block is done
+    done: AnyArray  # m: whether the neighbors of each row are found
+
+
+class RowsInParts:
+    """The neighbors of rows (m x count) and their lengths while they are found part by part.
+
+    A checkpoint says of each row whether it is done, as workers of a cluster have other parts than threads.
+    """
+
+    def __init__(self, rows: int, count: int, parts: list[slice], left: RowsCheckpoint | None) -> None:
+        self.parts = parts
+        if left is None:
+            self.indices, self.lengths = np.empty((rows, count), dtype=np.int64), np.empty((rows, count))
+            self.done = np.zeros(len(parts), dtype=bool)
+        else:
+            self.indices, self.lengths = left.indices, left.lengths
+            self.done = np.array([left.done[part].all() for part in parts])
+
+    def take(self, number: int, found: tuple[Indices, Array]) -> None:
+        """Take the neighbors of a part."""
+        self.indices[self.parts[number]], self.lengths[self.parts[number]] = found
+
+    def checkpoint(self) -> RowsCheckpoint:
+        """Return what is found until now."""
+        sizes = [part.stop - part.start for part in self.parts]
+        return RowsCheckpoint(self.indices, self.lengths, np.repeat(self.done, sizes))
 
 
 def fill(find: Callable[[slice], tuple[Indices, Array]], rows: int, count: int,
@@ -376,17 +403,27 @@ def fill(find: Callable[[slice], tuple[Indices, Array]], rows: int, count: int,
 
     A checkpoint is offered between blocks.
     """
-    indices, lengths = np.empty((rows, count), dtype=np.int64), np.empty((rows, count))
-    done = np.zeros(len(parts), dtype=bool)
-
-    def work(number: int) -> None:
-        indices[parts[number]], lengths[parts[number]] = find(parts[number])
-
     with loop(RowsCheckpoint) as place:
-        if place.left is not None:
-            indices[:], lengths[:], done[:] = place.left.indices, place.left.lengths, place.left.done
-        complete(work, done, place, partial(RowsCheckpoint, indices, lengths, done), progress=True)
-    return indices, lengths
+        found = RowsInParts(rows, count, parts, place.left)
+        complete(lambda number: found.take(number, find(parts[number])), found.done, place, found.checkpoint,
+                 progress=True)
+    return found.indices, found.lengths
+
+
+def fill_on_workers(search: RowSearch, count: int) -> tuple[Indices, Array]:
+    """Return the neighbors of rows (m x count) and their lengths, of blocks that workers of a cluster compute.
+
+    A checkpoint is offered after each block, in their order.
+    """
+    with loop(RowsCheckpoint) as place:
+        found = RowsInParts(len(search.new), count, search.parts, place.left)
+        first = int(np.argmin(np.append(found.done, False)))  # the first part that is not done
+        with closing(results(search, first)) as blocks:
+            for number, near in enumerate(blocks, first):
+                found.take(number, near)
+                found.done[number] = True
+                place.offer(found.checkpoint)
+    return found.indices, found.lengths
 
 
 Near = tuple[Indices, Indices, Array]  # rows, points, and lengths, or squared lengths of a plain metric
@@ -413,10 +450,13 @@ class Surroundings(RowSearch):
 
     def near(self, rows: slice) -> Near:
         """Return the points near some rows, on all threads, as many rows at once as fit in memory."""
-        parts = row_blocks(rows.stop - rows.start, HELD, max(self.points.shape))
         of_some = self._by_products if self.metric.plain else self._by_metric
-        found = [of_some(slice(rows.start + some.start, rows.start + some.stop)) for some in one_by_one(parts)]
-        return _joined(found)
+        return _joined([of_some(slice(rows.start + some.start, rows.start + some.stop))
+                        for some in self.held(rows.stop - rows.start)])
+
+    def held(self, rows: int) -> list[slice]:
+        """Return blocks of so many rows whose distances to all points fit in memory."""
+        return row_blocks(rows, HELD, max(self.points.shape))
 
     def _by_products(self, some: slice) -> Near:
         squared = squared_distances(self.new[some], self.points)
@@ -442,12 +482,37 @@ class Surroundings(RowSearch):
         return rows + some.start, columns, distances[rows, columns]
 
 
+@result("near-rows")
+@frozen
+class NearCheckpoint:
+    """The points near the first rows: rows, points and lengths, or squared lengths, of pairs (k)."""
+
+    rows: Indices
+    columns: Indices
+    far: Array
+    until: int  # the first row that is not done
+
+
 def within(new: Array, points: Array, radius: float, metric: RowMetric = EUCLIDEAN, *, without_self: bool) -> Lists:
     """Return all of (n, d) points at most `radius` from each of (m, d) new ones; `without_self` omits the point itself.
+
+    A checkpoint is offered after each block of rows.
     """
     search = Surroundings(metric.represent(new), metric, metric.represent(points), radius, without_self)
-    found = _joined(list(results(search))) if sent(search.seconds) else search.near(slice(0, len(new)))
-    lists = sort_lists(len(new), *found)
+    there = sent(search.seconds)
+    parts, found, done = search.parts if there else search.held(len(new)), list[Near](), 0
+    with loop(NearCheckpoint) as place:
+        if (left := place.left) is not None:
+            done = sum(part.stop <= left.until for part in parts)
+            kept = left.rows < (parts[done].start if done < len(parts) else len(new))
+            found = [(left.rows[kept], left.columns[kept], left.far[kept])]
+        with closing(results(search, done) if there else (search.near(part) for part in parts[done:])) as blocks:
+            for number, near in enumerate(blocks, done + 1):
+                found.append(near)
+                if not there:
+                    advance(number, len(parts))
+                place.offer(lambda until=parts[number - 1].stop: NearCheckpoint(*_joined(found), until))
+    lists = sort_lists(len(new), *_joined(found))
     return Lists(lists.starts, lists.indices, np.sqrt(lists.lengths)) if metric.plain else lists
 
 
