@@ -1,10 +1,13 @@
 """The model of a cluster: its limits are those of its parts."""
 
 import itertools
+import re
+from pathlib import Path
 
 import pytest
 
 from mlcli.base.stages.steps import Passes, Step
+from mlcli.core.paths.elimination import group_of
 from mlcli.engine.cluster.scaling import GIVEN, LINK, SCHEDULER, WORKER, on_workers, seconds_of
 
 LONG = Passes(4, seconds=1700.0, blocks=253, sent=6.4e7, returned=8.1e9, before=40.0, once=2e8)
@@ -32,6 +35,33 @@ def test_sums_on_workers_carry_further_than_the_link_of_the_command() -> None:
         assert seconds_of(added, workers) == pytest.approx(seconds_of(gathered, workers), rel=0.02)
     assert seconds_of(gathered, 2442) > gathered.returned / LINK > 10 * seconds_of(added, 2442)
     assert added.worker_bytes < 10 * vectors
+
+
+PAGE = Path(__file__).parents[3] / "docs" / "scale-out.md"
+UNITS = {"s": 1.0, "min": 60.0, "h": 3600.0}
+SOURCES, VECTORS = 64, 8  # of a sweep, and of a pass
+
+
+def passes_of(heading: str) -> Passes:
+    """The passes that a heading of the table names: points, their number, and core-seconds of each."""
+    points, count, seconds = (float(text.replace(",", "")) for text in re.findall(r"[\d.,]*\d", heading))
+    sweeps, vectors = -(-int(points) // SOURCES), 8.0 * VECTORS * points
+    return Passes(int(count), seconds=seconds, blocks=-(-sweeps // group_of(sweeps)), sent=vectors, returned=vectors,
+                  summed=vectors / 2)
+
+
+def test_the_page_prints_what_the_model_gives() -> None:
+    """Each wall time of the table, to the last digit that it has; in parentheses are those of before."""
+    head, _, *rows = re.search(r"^\| workers \| 50,000 points(?:.+\n)+", PAGE.read_text(), re.MULTILINE)[0].splitlines()
+    every = [passes_of(heading) for heading in head.strip("| ").split(" | ")[1:]]
+    assert [passes.blocks for passes in every] == [98, 253, 2442] and len(rows) == 12
+    for row in rows:
+        workers, *cells = row.strip("| ").split(" | ")
+        for passes, cell in zip(every, cells, strict=True):
+            printed, unit = cell.split()[:2]
+            digit = 10.0 ** -len(printed.partition(".")[2])
+            wall = seconds_of(passes, int(workers.replace(",", ""))) / UNITS[unit]
+            assert abs(float(printed.replace(",", "")) - wall) <= 0.51 * digit, (workers, cell)
 
 
 def test_a_step_without_passes_stays_here() -> None:
