@@ -23,16 +23,16 @@ from pathlib import Path
 from typing import Any
 
 from jobs import HERE, curved, swiss
-from side_by_side import Row, machine, timed, version_of, versions
-from unforced import kernels_in_use, restart_unforced
+from side_by_side import Row, machine, make, timed, version_of, versions
+from unforced import kernels_in_use, kernels_of_mlcli, restart_unforced
 
 SIZES = (1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000, 200_000, 1_000_000)
 MOST = {"mlcli": 1_000_000, "scikit-learn": 20_000}
 GRID = (10_000, 30_000, 100_000, 300_000, 1_000_000)
 METHODS = {"pca": (), "kpca by 1,000 landmarks": ("--method", "kpca", "--set", "method.landmarks=1000"),
            "isomap by 100 landmarks": ("--method", "isomap", "--set", "method.landmarks=100"),
-           **{name: ("--method", name) for name in ("laplacian", "diffusion", "phate", "umap", "tsne")}}
-NEAREST = {"diffusion": ("--set", "method.nearest=15")}  # else all pairs of points
+           "diffusion": ("--method", "diffusion", "--set", "method.nearest=15"),  # else all pairs of points
+           **{name: ("--method", name) for name in ("laplacian", "phate", "umap", "tsne")}}
 LONG = 10_000  # beyond this one run of each, not the median of several
 
 
@@ -66,22 +66,24 @@ def cells(asked: list[str], sizes: list[int], known: list[Row]) -> Iterator[Row]
     A method that ends with an error at a size is not run at larger ones.
     """
     done, ended = {(row["method"], row["points"]) for row in known}, set[str]()
+    each = {row["method"]: row["memory"] / row["points"] for row in known}  # MiB of a point, of the last size
     with tempfile.TemporaryDirectory() as folder:
         scratch = Path(folder)
         for size in sizes:
             for name in asked:
                 if (name, size) in done or name in ended:
                     continue
-                points = curved(size)(scratch, scratch)
-                command = [sys.executable, "-P", "-m", "mlcli", "embed", str(points), *METHODS[name],
-                           *NEAREST.get(name, ()), "-o", str(scratch / "run"), "--force", "-q"]
+                points = make(curved(size), scratch, scratch)
+                command = [sys.executable, "-P", "-m", "mlcli", "embed", str(points), *METHODS[name], "-o",
+                           str(scratch / "run"), "--force", "-q"]
                 try:
-                    seconds, memory = timed(command)
+                    seconds, memory = timed(command, each.get(name, 0.0) * size)
                 except SystemExit as error:
                     print(f"  {size:>9,} {name}: {error}", file=sys.stderr)
                     ended.add(name)
                     continue
                 print(f"  {size:>9,} {name:>24}: {seconds:8.2f} s {memory:8.0f} MiB", flush=True)
+                each[name] = memory / size
                 yield {"method": name, "points": size, "seconds": seconds, "memory": memory}
 
 
@@ -157,7 +159,7 @@ def main() -> None:
                          "rows": [known[key] for key in sorted(known)]}
             write(results, document)  # at once: a later size may take an hour
     elif not chosen.draw:
-        own, grid = f"{machine()}; {versions()}", document.get("methods", {})
+        own, grid = f"{machine()}; {versions()}; {kernels_of_mlcli()}", document.get("methods", {})
         rows = grid["rows"] if grid.get("machine") == own else []
         for row in cells(chosen.methods or list(METHODS), sorted(chosen.sizes or GRID), [] if chosen.again else rows):
             same = row["method"], row["points"]

@@ -59,7 +59,7 @@ def main() -> None:
     assert isinstance(job, Job)
     chosen.folder.mkdir(exist_ok=True)
     out = chosen.folder / job.name
-    command = job.commands(make(job, chosen.folder, chosen.data), out, sys.executable)[0]
+    command = job.commands(make(job.data, chosen.folder, chosen.data), out, sys.executable)[0]
     limits = [*map(float, filter(None, chosen.kills.split(","))), float("inf")]
     for limit in limits:
         code, seconds, memory = part(command, limit)

@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jobs import HERE, JOBS, Geodesics, Job
+from jobs import HERE, JOBS, Data, Geodesics, Job
 from unforced import kernels_in_use, restart_unforced, unforced
 
 MARKS = "<!-- timings -->", "<!-- /timings -->"
@@ -75,15 +75,15 @@ def run_in_process(work: Callable[[], object]) -> None:
     process.join()
 
 
-def make(job: Job | Geodesics, scratch: Path, data: Path) -> Path:
+def make(source: Data, scratch: Path, data: Path) -> Path:
     """The input of a job, made in a process of its own; raises FileNotFoundError."""
     def work() -> None:
         with suppress(FileNotFoundError):  # raised below
-            job.data(scratch, data)
+            source(scratch, data)
 
     run_in_process(work)
     os.sync()  # nothing is left to be written while others are timed
-    return job.data(scratch, data)
+    return source(scratch, data)
 
 
 def measure(job: Job, data: Path, rounds: int, scratch: Path, python: str) -> Row:
@@ -145,7 +145,7 @@ def result(job: Job | Geodesics, rounds: int, scratch: Path, data: Path, *, pyth
     peers = [version_of(name, python) for name in job.peer.split(" and ") if name]
     return {"job": job.name, "peer": " and ".join(peers), "rounds": rounds, "machine": machine(),
             "versions": versions(), "kernels": kernels_in_use(python), "date": date.today().isoformat(),
-            **measured(make(job, scratch, data), rounds=rounds, scratch=scratch)}
+            **measured(make(job.data, scratch, data), rounds=rounds, scratch=scratch)}
 
 
 def seconds_of(row: Row, side: str) -> str:
