@@ -362,7 +362,7 @@ class MetricSearch(RowSearch):
         return MetricSearch, (self.new, self.metric, self.points, self.count, self.own)
 
 
-@result("neighbor-rows")
+@result("searched-rows")
 @frozen
 class RowsCheckpoint:
     """The neighbors of some rows."""
@@ -482,7 +482,7 @@ class Surroundings(RowSearch):
         return rows + some.start, columns, distances[rows, columns]
 
 
-@result("near-rows")
+@result("rows-within")
 @frozen
 class NearCheckpoint:
     """The points near the first rows: rows, points and lengths, or squared lengths, of pairs (k)."""

@@ -26,6 +26,7 @@ from mlcli.data.formats.reader import block_file_of
 from mlcli.data.options.formats import FORMATS
 from mlcli.data.options.input import Input
 from mlcli.data.read import blocks
+from mlcli.methods.neighbor_embedding import walk
 from mlcli.planning import plan as planning
 from mlcli.rundir import disk_space
 from tests.journeys.support import Caller
@@ -447,11 +448,14 @@ def test_a_refusal_names_the_limit_as_it_was_written(mlcli: Caller, arguments: t
     assert "--memory-limit" not in refused.err
 
 
-@pytest.mark.parametrize(("method", "option"), [("umap", "method.neighbors.search"), ("tsne", "method.search")])
-def test_a_long_exact_search_names_the_approximate_one(method: str, option: str, monkeypatch: pytest.MonkeyPatch,
-                                                       mlcli: Caller) -> None:
+@pytest.mark.parametrize(("method", "option"), [
+    (("umap",), "method.neighbors.search"), (("tsne",), "method.search"), (("phate",), "method.search"),
+    (("diffusion", "--set", "method.nearest=9"), "method.search")], ids=["umap", "tsne", "phate", "diffusion"])
+def test_a_long_exact_search_names_the_approximate_one(
+        method: tuple[str, ...], option: str, monkeypatch: pytest.MonkeyPatch, mlcli: Caller) -> None:
     np.save("points.npy", np.random.default_rng(0).standard_normal((300, 20)))
-    search = ("--method", method)
+    monkeypatch.setattr(walk, "ALL_PAIRS", 100)
+    search = ("--method", *method)
     assert "approximate" not in mlcli("plan", "points.npy", *search).out
     monkeypatch.setattr(planning, "HOUR", 0.0)
     monkeypatch.setattr(ApproximateNearest, "step", lambda self, data, compute: Step("neighbors", "", 1e-9, 0.0))
