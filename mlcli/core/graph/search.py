@@ -410,7 +410,7 @@ def fill(find: Callable[[slice], tuple[Indices, Array]], rows: int, count: int,
     return found.indices, found.lengths
 
 
-def fill_on_workers(search: RowSearch, count: int) -> tuple[Indices, Array]:
+def fill_on_workers(search: EuclideanSearch | MetricSearch, count: int) -> tuple[Indices, Array]:
     """Return the neighbors of rows (m x count) and their lengths, of blocks that workers of a cluster compute.
 
     A checkpoint is offered after each block, in their order.
@@ -492,6 +492,11 @@ class NearCheckpoint:
     far: Array
     until: int  # the first row that is not done
 
+    @classmethod
+    def of(cls, found: list[Near], until: int) -> "NearCheckpoint":
+        """Return what is near the rows of successive blocks until one."""
+        return cls(*_joined(found), until)
+
 
 def within(new: Array, points: Array, radius: float, metric: RowMetric = EUCLIDEAN, *, without_self: bool) -> Lists:
     """Return all of (n, d) points at most `radius` from each of (m, d) new ones; `without_self` omits the point itself.
@@ -511,7 +516,7 @@ def within(new: Array, points: Array, radius: float, metric: RowMetric = EUCLIDE
                 found.append(near)
                 if not there:
                     advance(number, len(parts))
-                place.offer(lambda until=parts[number - 1].stop: NearCheckpoint(*_joined(found), until))
+                place.offer(partial(NearCheckpoint.of, found, parts[number - 1].stop))
     lists = sort_lists(len(new), *_joined(found))
     return Lists(lists.starts, lists.indices, np.sqrt(lists.lengths)) if metric.plain else lists
 

@@ -204,7 +204,7 @@ class PHATE(MajorizedMethod):
         """The affinity of a pair by its distance."""
         return Decay(self.nearest, self.decay, self.threshold)
 
-    def searched(self, data: Input) -> int:
+    def searched(self, data: Any) -> int:
         """Return how many neighbors of each point an approximate search looks for; 0 where there is none."""
         found = self.search == "approximate" and by_lists(data)
         return searched(self.affinity, len(data.values)) if found else 0
