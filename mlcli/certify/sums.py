@@ -11,7 +11,7 @@ from mlcli.base.values.check import EPS, Check, count, later, ratio
 from mlcli.base.values.scaling import Unit
 from mlcli.certify.chains import eigenpair_checks
 from mlcli.certify.subject import Subject, max_abs
-from mlcli.certify.tables import Kernels, group_checks, weights_error
+from mlcli.certify.tables import AppliedKernels, Kernels, group_checks, weights_error
 from mlcli.core.chain.stages import Stages
 from mlcli.core.check.kernels import of_table
 from mlcli.core.check.metrics import squared
@@ -108,8 +108,7 @@ def _weights(subject: Subject, chain: Stages) -> Iterator[Check]:
     if groups is not None and len(groups.weights) == len(active):
         roots = subject.rescale_axes("roots").embedding
         values = subject.values / size
-        moved = np.array([kernels.apply(number, roots) / norms[number] for number in range(len(norms))])
         yield ratio("stated weights", max_abs(groups.weights - stated), rounding * len(active) * (1 + max_abs(asked)),
                     "the weights that the files state are those of the kernel")
-        yield from group_checks(moved, products / np.outer(norms, norms), coordinates=roots, values=values,
-                                groups=groups, rounding=rounding)
+        yield from group_checks(AppliedKernels.of(kernels, norms, roots), products / np.outer(norms, norms),
+                                values=values, groups=groups, rounding=rounding)

@@ -1,11 +1,12 @@
 """The certificate of sums of several tables' kernels: norms and weights, and what each table says about the axes."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.types import AnyArray, Array
+from mlcli.base.rows.scratch import parts
+from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.check import EPS, Check, ratio
 from mlcli.certify.subject import max_abs
 from mlcli.core.chain.tables import Norm
@@ -51,15 +52,43 @@ class Kernels:
         return np.where(found > 0, found, 1.0)
 
 
+@frozen
+class AppliedBlock:
+    """Some rows of K F / s for the kernel K of each table, of norm s, and coordinates F."""
+
+    rows: Indices | slice
+    coordinates: Array  # m x p, F
+    moved: Array  # g x m x p, K F / s
+
+
+@frozen
+class AppliedKernels:
+    """The kernels K of several tables over their norms s, applied to coordinates F of n rows."""
+
+    own: Array  # g x p: F'K F / (n s)
+    blocks: Callable[[], Iterable[AppliedBlock]]  # of all rows, or of those that are looked at
+    exact: bool = True  # whether these are all
+
+    @classmethod
+    def of(cls, kernels: Kernels, norms: Array, coordinates: Array) -> "AppliedKernels":
+        """Return the kernels in memory applied to coordinates (n x p)."""
+        moved = np.array([kernels.apply(number, coordinates) / norm for number, norm in enumerate(norms)])
+        own = np.einsum("gnp,np->gp", moved, coordinates) / max(len(coordinates), 1)
+        return cls(own, lambda: [AppliedBlock(slice(None), coordinates, moved)])
+
+
 def values_of(model: Model) -> Array:
     """Return the eigenvalues of the axes (p), zero on one without extent."""
     count = model.embedding.shape[1]
     return np.maximum(np.pad(model.ranks.solved, (0, count))[:count], 0.0)
 
 
-def kernel_checks(kernels: Kernels, model: Model, active: AnyArray, rounding: float, *, norm: Norm,
-                  averaged: bool) -> Iterator[Check]:
-    """Check axes, weights and what each table says against the kernels of the tables."""
+def kernel_checks(kernels: Kernels, model: Model, active: AnyArray, rounding: float, *, norm: Norm, averaged: bool,
+                  apply: Callable[[Array], AppliedKernels] | None = None) -> Iterator[Check]:
+    """Check axes, weights and what each table says against the kernels of the tables.
+
+    Where these are not those of the rows, but have the same products, `apply` applies the rows' own with their norms.
+    """
     norms, coordinates, values = kernels.norms(norm), model.embedding, values_of(model)
     size, numbers = max(len(coordinates), 1), range(len(active))
     stated = model.groups.weights if model.groups is not None else weights_in(model, len(active))
@@ -67,20 +96,23 @@ def kernel_checks(kernels: Kernels, model: Model, active: AnyArray, rounding: fl
     wrong, how = weights_error(products, stated, active, averaged=averaged)
     yield ratio("weights", wrong, rounding * len(active), how)
     top = float(values.max(initial=0.0))
-    yield ratio("centering", max_abs(coordinates.mean(axis=0)), rounding * np.sqrt(top or 1.0),
-                "the mean of every axis is zero")
-    moved = np.array([kernels.apply(number, coordinates) / norms[number] for number in numbers])
-    yield ratio("axes", max_abs(np.tensordot(stated, moved, axes=1) - coordinates * values),
-                rounding * (top + 1) * max(max_abs(coordinates), EPS),
-                "K F = F Λ for the sum K of the tables' kernels, each over its norm and times its weight")
-    yield ratio("inertias", max_abs(coordinates.T @ coordinates / size - np.diag(values)), rounding * (top + EPS),
+    means = sum((some.sum(axis=0) for some in parts(coordinates)), np.zeros(len(values))) / size
+    yield ratio("centering", max_abs(means), rounding * np.sqrt(top or 1.0), "the mean of every axis is zero")
+    applied = AppliedKernels.of(kernels, norms, coordinates) if apply is None else apply(norms)
+    apart = max(max_abs(np.tensordot(stated, block.moved, axes=1) - block.coordinates * values)
+                for block in applied.blocks())
+    yield ratio("axes", apart, rounding * (top + 1) * max(max_abs(coordinates), EPS),
+                "K F = F Λ for the sum K of the tables' kernels, each over its norm and times its weight",
+                exact=applied.exact)
+    moments = sum((some.T @ some for some in parts(coordinates)), np.zeros((len(values), len(values)))) / size
+    yield ratio("inertias", max_abs(moments - np.diag(values)), rounding * (top + EPS),
                 "axes are uncorrelated, and their variances are the eigenvalues")
     whole = float(sum(kernels.trace(number) * stated[number] / norms[number] for number in numbers))
     yield ratio("total inertia", abs(whole - model.ranks.solved_trace), rounding * (abs(whole) + EPS),
                 "the eigenvalues add up to the trace of the sum")
     if model.groups is not None:
-        yield from group_checks(moved, products / np.outer(norms, norms), coordinates=coordinates, values=values,
-                                groups=model.groups, rounding=rounding)
+        yield from group_checks(applied, products / np.outer(norms, norms), values=values, groups=model.groups,
+                                rounding=rounding)
 
 
 def weights_in(model: Model, count: int) -> Array:
@@ -105,15 +137,15 @@ def weights_error(products: Array, stated: Array, active: AnyArray, *, averaged:
     return apart, "the weights are the first eigenvector of the RV coefficients, and their sum is one"
 
 
-def group_checks(moved: Array, products: Array, *, coordinates: Array, values: Array, groups: TableGroups,
+def group_checks(applied: AppliedKernels, products: Array, *, values: Array, groups: TableGroups,
                  rounding: float) -> Iterator[Check]:
     """Check what each group says about the axes: contributions, RV coefficients, and partial points.
 
-    `moved` are K F of each table's kernel over its norm (g x n x p), `products` the traces of their products (g x g).
+    `products` are the traces of products of the kernels over their norms (g x g), `values` the variances of axes (p).
     """
-    drawn, size = values > 0, max(len(coordinates), 1)
+    drawn = values > 0
     variances = np.where(drawn, values, 1.0)
-    own = np.einsum("gnp,np->gp", moved, coordinates) / (variances * size)
+    own = applied.own / variances
     growth = 1 + max_abs(own)
     least = float(values[drawn].min(initial=1.0)) / max(float(values.max(initial=1.0)), EPS)
     spread = 1 / max(least, EPS)
@@ -125,9 +157,12 @@ def group_checks(moved: Array, products: Array, *, coordinates: Array, values: A
     yield ratio("group products", max_abs(groups.products[:-1, :-1] - products), rounding * (1 + max_abs(products)),
                 "traces of products of the groups' kernels")
     if groups.partial is not None:
-        total = float(groups.weights.sum())
-        mean = np.tensordot(groups.weights / total, groups.partial, axes=1)
-        placed = moved * (total / variances)
-        scale = rounding * spread * (1 + max_abs(placed))
-        yield ratio("partial points", max(max_abs(mean - coordinates * drawn), max_abs(groups.partial - placed)), scale,
-                    "a row lies at the weighted mean of its partial points, which each group's kernel places")
+        total, wrong, largest = float(groups.weights.sum()), 0.0, 0.0
+        for block in applied.blocks():
+            stated, placed = groups.partial[:, block.rows], block.moved * (total / variances)
+            mean = np.tensordot(groups.weights / total, stated, axes=1)
+            wrong = max(wrong, max_abs(mean - block.coordinates * drawn), max_abs(stated - placed))
+            largest = max(largest, max_abs(placed))
+        yield ratio("partial points", wrong, rounding * spread * (1 + largest),
+                    "a row lies at the weighted mean of its partial points, which each group's kernel places",
+                    exact=applied.exact)

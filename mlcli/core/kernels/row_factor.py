@@ -307,9 +307,13 @@ class RowFactor:
         """Return FᵀF times a (d, b) array of directions, a (d, b) array: one pass."""
         return self._products(directions, scores=False)[1]
 
+    def multiply(self, directions: Array) -> Array:
+        """Return F times a (d, b) array of directions, an (n, b) array of its own: one pass."""
+        return self._products(directions, images=False)[0]
+
     def apply_kernel(self, vectors: Array) -> Array:
         """Return F Fᵀ times an (n, b) array of vectors, an (n, b) array: two passes."""
-        return self._products(self.lower(vectors), images=False)[0]
+        return self.multiply(self.lower(vectors))
 
     def triangle(self, order: Indices) -> Array:
         """Return R of F = Q R, a (d, d) array, for F's columns in the (d,) array `order`: one pass."""

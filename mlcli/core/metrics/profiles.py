@@ -49,16 +49,8 @@ class Answers(Metric):
 
         A column with the same answer in all rows is left out. Masses are shares of the rows that have an answer.
         """
-        found = [(place, *np.unique(column[~np.isnan(column)], return_counts=True))
-                 for place, column in enumerate(points.T)]
-        kept = [(place, levels, counts) for place, levels, counts in found if len(levels) > 1]
-        texts = [level_text(level, categories.get(place)) for place, levels, _ in kept for level in levels.tolist()]
-        sizes = np.concatenate([np.zeros(0), *(counts for _, _, counts in kept)])
-        wholes = np.concatenate([np.zeros(0), *(np.full(len(counts), counts.sum()) for _, _, counts in kept)])
-        return Indicators(questions=np.array([place for place, _, _ in kept], dtype=np.int64),
-                          counts=np.array([len(levels) for _, levels, _ in kept], dtype=np.int64),
-                          levels=np.concatenate([np.zeros(0), *(levels for _, levels, _ in kept)]),
-                          roots=np.sqrt(sizes / (wholes * len(kept))), texts=tuple(texts))
+        return indicators_of([np.unique(column[~np.isnan(column)], return_counts=True) for column in points.T],
+                             categories)
 
 
 class FittedChiSquare(RowMetric):
@@ -131,6 +123,20 @@ class Indicators(FittedChiSquare):
         ends = np.cumsum(self.counts)
         return [(question, end - count, self.levels[end - count:end]) for question, count, end in zip(
             self.questions.tolist(), self.counts.tolist(), ends.tolist(), strict=True)]
+
+
+def indicators_of(answers: Sequence[tuple[Array, Indices]],
+                  categories: Mapping[int, Sequence[str]] = NO_CATEGORIES) -> Indicators:
+    """Return the comparison by the answers of each column, ascending, with the number of rows that have each of them.
+    """
+    kept = [(place, levels, counts) for place, (levels, counts) in enumerate(answers) if len(levels) > 1]
+    texts = [level_text(level, categories.get(place)) for place, levels, _ in kept for level in levels.tolist()]
+    sizes = np.concatenate([np.zeros(0), *(counts for _, _, counts in kept)])
+    wholes = np.concatenate([np.zeros(0), *(np.full(len(counts), counts.sum()) for _, _, counts in kept)])
+    return Indicators(questions=np.array([place for place, _, _ in kept], dtype=np.int64),
+                      counts=np.array([len(levels) for _, levels, _ in kept], dtype=np.int64),
+                      levels=np.concatenate([np.zeros(0), *(levels for _, levels, _ in kept)]),
+                      roots=np.sqrt(sizes / (wholes * len(kept))), texts=tuple(texts))
 
 
 def column_masses(points: Array) -> Array:

@@ -8,6 +8,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from mlcli.base.frozen import frozen
+from mlcli.base.rows.blocks import row_blocks
 from mlcli.base.rows.source import Part
 from mlcli.base.values.compute import Compute
 from mlcli.data.files.arrow import arrow_reading, block_faults, corrupt, pyarrow
@@ -134,10 +135,12 @@ class ArrowRows(GroupedRows):
         for start in range(0, batch.num_rows, self.part):
             yield first + start, self.numbers(batch.slice(start, self.part), first + start, self.id.path)
 
-    def texts(self, number: int, names: tuple[str, ...]) -> list[list[str]]:
-        """Return columns of texts of a record batch."""
+    def text_parts(self, number: int, names: tuple[str, ...], most: int) -> Iterator[list[list[str]]]:
+        """Yield columns of texts of a record batch, at most `most` rows at a time."""
         batch = self._batch(number, names)
-        return [as_texts(batch.column(name), name, self.id.path) for name in names]
+        for rows in row_blocks(batch.num_rows, most):
+            some = batch.slice(rows.start, most)
+            yield [as_texts(some.column(name), name, self.id.path) for name in names]
 
     def _batch(self, number: int, names: tuple[str, ...]) -> Any:
         with block_faults(self.id.path, "Arrow"):

@@ -1,8 +1,8 @@
 """Files that can be read in blocks of rows, their columns and rows, and the choice between blocks and memory."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -23,13 +23,14 @@ from mlcli.errors import ConfigError
 WHOLE, SQUARE = 2, 4  # copies of a table, and of a matrix, in memory during a run
 SMALL = 1 << 27  # bytes of a table with its zeros up to which a sparse one is read into memory with them
 PART = 1 << 19  # numbers read in one step: 4 MiB
+TEXTS = 1 << 16  # rows of texts read in one step
 
 
 class RowFile(RowSource, Protocol):
     """A table in a file, with columns of texts."""
 
-    def texts(self, number: int, names: tuple[str, ...]) -> list[list[str]]:
-        """Return columns of a block as texts."""
+    def text_parts(self, number: int, names: tuple[str, ...], most: int) -> Iterator[list[list[str]]]:
+        """Yield columns of a block as texts, at most `most` rows at a time."""
 
 
 class NamedColumns(RowFile, Protocol):
@@ -49,11 +50,18 @@ class BlockFile:
     named: bool = True  # whether the file names its columns
     names: Sheet | None = None  # ids and labels, if they are already read
     image: tuple[int, ...] | None = None  # of rows that are images
+    # the texts of columns that the file gives as numbers, after all others; before these are known, `choice` has them
+    categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns that the file gives as numbers."""
+        return (*self.choice.columns, *self.categories)
 
     @property
     def bytes(self) -> float:
         """The bytes of all its numbers in memory."""
-        return 8.0 * self.file.bounds[-1] * self.file.columns
+        return 8.0 * self.file.bounds[-1] * (self.file.columns + len(self.choice.categories))
 
 
 def part_rows(columns: int, fewest: int = 1) -> int:
@@ -119,7 +127,11 @@ class Texts:
 
     def work(self, number: int) -> list[list[str]]:
         """Return the columns of texts of a block."""
-        return self.file.texts(number, self.names)
+        found: list[list[str]] = [[] for _ in self.names]
+        for part in self.file.text_parts(number, self.names, TEXTS):
+            for texts, some in zip(found, part, strict=True):
+                texts.extend(some)
+        return found
 
     def stop(self) -> None:
         """Do nothing: blocks are short."""

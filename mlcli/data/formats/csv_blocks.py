@@ -11,6 +11,7 @@ from typing import Any, cast
 import numpy as np
 
 from mlcli.base.frozen import frozen
+from mlcli.base.rows.blocks import row_blocks
 from mlcli.base.rows.source import Part
 from mlcli.base.stages.stage import no_listeners
 from mlcli.base.types import AnyArray, Array, Indices
@@ -126,10 +127,10 @@ class TextFile:
         self.id.fill(start, memoryview(buffer))
         return buffer
 
-    def frame(self, piece: int, numbers: tuple[int, ...], texts: tuple[int, ...] = ()) -> Frame:
-        """Return columns of a piece, some as numbers and some as texts, with what is wrong with them."""
+    def frame(self, piece: int, numbers: tuple[int, ...]) -> Frame:
+        """Return columns of a piece as numbers, with what is wrong with them."""
         frame = Frame(np.empty((0, len(numbers))))
-        table: Any = self._parsed(piece, numbers, texts) if numbers or texts else None  # Arrow takes none for all
+        table: Any = self._parsed(piece, numbers, ()) if numbers else None  # Arrow takes none for all
         if isinstance(table, str):
             frame.faults = self.refused(table)
             return frame
@@ -140,11 +141,6 @@ class TextFile:
             if doubtful(frame.values, sum(column.null_count for column in batch.columns)) and any(
                     kind in ("text", "overflow") for kind in self._faults(piece)):  # infinite ones are numbers
                 frame.faults = self.refused("some cells are no numbers")
-        for column in texts:
-            cells = [] if table is None else self.input.without_markers(table.column(str(column)).to_pylist())
-            frame.labels[self.layout.choice.names[column]] = cells
-        if is_endless(self.survey, frame.labels.values()):
-            frame.faults = self.refused("a cell is too long")
         return frame
 
     def _parsed(self, piece: int, numbers: tuple[int, ...], texts: tuple[int, ...]) -> Any:
@@ -169,11 +165,18 @@ class TextFile:
         frame.faults.require_none()
         return frame.values
 
-    def texts(self, piece: int, columns: tuple[int, ...]) -> list[list[str]]:
-        """Return columns of texts of a piece; raises DataError."""
-        frame = self.frame(piece, (), columns)
-        frame.faults.require_none()
-        return [*frame.labels.values()]
+    def text_parts(self, piece: int, columns: tuple[int, ...], most: int) -> Iterator[list[list[str]]]:
+        """Yield columns of texts of a piece, at most `most` rows at a time; raises DataError."""
+        table = self._parsed(piece, (), columns) if columns else None
+        if isinstance(table, str):
+            self.refused(table).require_none()
+            return
+        for rows in row_blocks(0 if table is None else table.num_rows, most):
+            some = table.slice(rows.start, most)
+            texts = [self.input.without_markers(some.column(str(column)).to_pylist()) for column in columns]
+            if is_endless(self.survey, texts):
+                self.refused("a cell is too long").require_none()
+            yield texts
 
     def underflows(self, piece: int) -> int:
         """Return the number of numbers of a piece that are too small for double precision."""
@@ -263,15 +266,12 @@ class TextRows:
         for piece in pieces:
             yield rows + file.firsts[piece], file.numbers(piece)
 
-    def texts(self, number: int, names: tuple[str, ...]) -> list[list[str]]:
-        """Return columns of texts of a block."""
+    def text_parts(self, number: int, names: tuple[str, ...], most: int) -> Iterator[list[list[str]]]:
+        """Yield columns of texts of a block, at most `most` rows at a time."""
         file, pieces, _ = self._blocks[number]
         columns = tuple(file.layout.choice.names.index(name) for name in names)
-        found: list[list[str]] = [[] for _ in names]
         for piece in pieces:
-            for texts, some in zip(found, file.texts(piece, columns), strict=True):
-                texts.extend(some)
-        return found
+            yield from file.text_parts(piece, columns, most)
 
     def underflows(self, number: int) -> int:
         """Return the number of numbers of a block that are too small for double precision."""

@@ -11,6 +11,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from mlcli.base.frozen import frozen
+from mlcli.base.rows.blocks import row_blocks
 from mlcli.base.rows.source import Part
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.compute import Compute
@@ -233,7 +234,7 @@ class CondensedRows:
         """Read consecutive numbers of the file."""
         return numbers_at(self.id, self.header, first, last)
 
-    def texts(self, number: int, names: tuple[str, ...]) -> list[list[str]]:
+    def text_parts(self, number: int, names: tuple[str, ...], most: int) -> Iterator[list[list[str]]]:
         """Raise NotImplementedError: an array has no texts."""
         raise NotImplementedError
 
@@ -276,12 +277,13 @@ class NpyRows:
         for first in range(self.bounds[number], self.bounds[number + 1], self.part):
             yield first, self.span(first, min(first + self.part, self.bounds[number + 1]))
 
-    def texts(self, number: int, names: tuple[str, ...]) -> list[list[str]]:
-        """Return columns of numbers of a block as texts."""
+    def text_parts(self, number: int, names: tuple[str, ...], most: int) -> Iterator[list[list[str]]]:
+        """Yield columns of numbers of a block as texts, at most `most` rows at a time."""
         every = numbered_names("x", self.header.shape[1])
         columns = replace(self, chosen=np.array([every.index(name) for name in names]))
-        values = np.concatenate([rows for _, rows in columns.parts(number)])
-        return [list(as_texts(column)) for column in values.T]
+        for _, rows in columns.parts(number):
+            for some in row_blocks(len(rows), most):
+                yield [list(as_texts(column)) for column in rows[some].T]
 
     def take(self, chosen: Indices) -> Array:
         """Return single rows as an (m, d) array."""

@@ -225,15 +225,13 @@ class ParquetRows(GroupedRows):
             first += batch.num_rows
         self._require(number, first)
 
-    def texts(self, number: int, names: tuple[str, ...]) -> list[list[str]]:
-        """Return columns of texts of a row group."""
+    def text_parts(self, number: int, names: tuple[str, ...], most: int) -> Iterator[list[list[str]]]:
+        """Yield columns of texts of a row group, at most `most` rows at a time."""
         path, first = self.groups[number][0].path, self.bounds[number]
-        columns: list[list[str]] = [[] for _ in names]
-        for batch in self.batches(number, names, self.part):
-            for texts, name in zip(columns, names, strict=True):
-                texts.extend(as_texts(batch.column(name), name, path))
-        self._require(number, first + len(columns[0]))
-        return columns
+        for batch in self.batches(number, names, most):
+            yield [as_texts(batch.column(name), name, path) for name in names]
+            first += batch.num_rows
+        self._require(number, first)
 
     def batches(self, number: int, names: tuple[str, ...], rows: int) -> Iterator[Any]:
         """Yield some columns of a row group, `rows` rows at a time."""

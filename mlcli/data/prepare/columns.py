@@ -7,7 +7,6 @@ The first two are looked for in some of the rows, evenly spread, so that a run d
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from itertools import islice
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from mlcli.base.stages.stage import note
 from mlcli.base.types import Array, Indices
 from mlcli.base.units import percent
 from mlcli.base.values.naming import LISTED, listed, shown
+from mlcli.core.counts_pass import count_numbers, counts_of
 from mlcli.data.options.formats import OWN, TEXTS
 from mlcli.data.options.wording import counted, joined
 from mlcli.data.prepare.scales import BLOCK, spreads
@@ -27,7 +27,6 @@ from mlcli.errors import option
 MANY_COLUMNS, NEARLY_ALL = 10, 0.9  # columns of which more must be there, and the share of the variance that one has
 MOST = 2**19  # numbers that are looked at, in whole rows
 SOME = 1000  # rows that tell which columns hold answers
-PARTS = 64  # of a block, whose numbers are counted together
 LARGEST = 1e9  # size of an answer or a code
 DISTINCT = 20  # values of answers, codes included
 STEP = 3  # the largest step between answers, where one that nobody gave lies between
@@ -173,7 +172,7 @@ def codes_of(values: Array, names: Sequence[str]) -> list[Codes]:
         apart = np.diff(np.vstack([least, ordered, most]), axis=0)
     suspects = np.flatnonzero((apart > STEP).any(axis=0))
     tables = _tables(values, rows, columns[suspects].tolist())
-    known = {number for numbers in map(_table, ordered.T) for number in _scale(numbers)} if len(suspects) else set()
+    known = {number for numbers in map(counts_of, ordered.T) for number in _scale(numbers)} if len(suspects) else set()
     found = []
     for place in suspects.tolist():
         column = int(columns[place])
@@ -204,12 +203,6 @@ def _scale(numbers: Mapping[float, int]) -> list[float]:
     return [number for number in numbers if parts is None or number not in parts[0]]
 
 
-def _table(values: Array) -> dict[float, int]:
-    """Return the finite numbers of an (n,) array, in ascending order, with how often each occurs."""
-    numbers, counts = np.unique(values[np.isfinite(values)], return_counts=True)
-    return dict(zip(numbers.tolist(), counts.tolist(), strict=True))
-
-
 def _ends(values: Array, rows: Rows | None, columns: Indices) -> tuple[Array, Array]:
     """Return the smallest and the largest number of each of some columns, of shape (c,): two (c,) arrays."""
     if rows is not None:
@@ -226,21 +219,8 @@ def _ends(values: Array, rows: Rows | None, columns: Indices) -> tuple[Array, Ar
 
 def _tables(values: Array, rows: Rows | None, columns: Sequence[int]) -> dict[int, dict[float, int]]:
     """Return the numbers of some columns in all rows; of rows in a file by another pass."""
-    if rows is None or not columns:
-        return {column: _table(values[:, column]) for column in columns}
-    totals = {column: Counter[float]() for column in columns}
-
-    def count(number: int) -> list[Counter[float]]:
-        found, parts = [Counter[float]() for _ in columns], rows.parts(number)
-        while some := [part[:, columns] for _, part in islice(parts, PARTS)]:
-            for total, column in zip(found, np.concatenate(some).T, strict=True):
-                total.update(_table(column))
-        return found
-
-    for found in in_order(count, range(rows.blocks), most=rows.lanes or 0):
-        for total, numbers in zip(totals.values(), found, strict=True):
-            total.update(numbers)
-    return {column: dict(sorted(total.items())) for column, total in totals.items()}
+    return {column: counts_of(values[:, column]) for column in columns} if rows is None else count_numbers(
+        rows, columns)
 
 
 def split(numbers: Mapping[float, int]) -> tuple[dict[float, int], float, float] | None:

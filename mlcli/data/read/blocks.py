@@ -47,6 +47,7 @@ from mlcli.data.pairs.similarities import rows_to_dissimilarities
 from mlcli.data.pairs.square import ROUNDING, warn_if_squared
 from mlcli.data.pairs.symmetry import ROUNDING as ASYMMETRY
 from mlcli.data.read.id_columns import require_no_ids_in
+from mlcli.data.read.text_columns import CodedRows
 from mlcli.data.table.cells import refuse_gaps, warn_of_rounding, warn_of_underflow
 from mlcli.data.table.row_numbers import ROW, RowNumbers
 from mlcli.data.table.sheet import require_unique_ids
@@ -289,14 +290,14 @@ def unread_table(found: BlockFile, columns: Sequence[str], input: Input, source:
     ids: Sequence[str] = RowNumbers.up_to(len(rows)) if named.ids is None else named.ids
     require_unique_ids(ids, input.path)
     return Unread(as_array(rows), tuple(columns), ids, named.id_header, named.labels, "features", source,
-                  image=found.image, point=named.point, types=found.types)
+                  categories=found.categories, image=found.image, point=named.point, types=found.types)
 
 
 def table_of_blocks(found: BlockFile, input: Input, compute: Compute, source: Source) -> Table:
     """Return the table of a file that is read in blocks: after one pass over it, unless some of its rows are chosen."""
     if not (input.square or input.chooses_rows):
         _lanes(Rows(found.file), compute)  # before ids and labels are read: a refusal does not load Arrow
-    table = unread_table(found, found.choice.columns, input, source)
+    table = unread_table(found, found.columns, input, source)
     return table if input.chooses_rows else after_first_pass(table, input, compute)
 
 
@@ -319,6 +320,7 @@ def after_first_pass(table: Table, input: Input, compute: Compute) -> Table:
     warn_of_rounding([name for name, kind, size in zip(table.columns, types, sizes, strict=False)
                       if "int64" in str(kind) and size >= EXACT])
     file = file_of(rows)
+    file = file.source if isinstance(file, CodedRows) else file
     if isinstance(file, TextRows) and any(text.survey.tiny for text in file.files):
         with closing(results(Underflows(file))) as every:
             warn_of_underflow(sum(every))

@@ -105,17 +105,21 @@ def column_of(table: Table, name: str) -> AnyArray | Sequence[str]:
         return table.labels[name]
     if name not in table.columns:
         return table.ids
-    column = table.columns.index(name)
+    numbers = numbers_in(table, table.columns.index(name))
     if name in table.categories:
-        return [table.categories[name][int(code)] if code >= 0 else "" for code in
-                np.nan_to_num(table.values[:, column], nan=-1)]
+        return [table.categories[name][int(code)] if code >= 0 else "" for code in np.nan_to_num(numbers, nan=-1)]
+    return numbers
+
+
+def numbers_in(table: Table, column: int) -> AnyArray:
+    """Return the numbers (n) of a column."""
     rows = rows_of(table.values)
     if rows is None:
         return table.values[:, column]
     if isinstance(rows.source, SparseRows):
         return np.asarray(rows.source.matrix[:, [column]].toarray()[:, 0])
     if isinstance(rows.source, GroupedRows):  # reads a single column
-        rows, column = Rows(rows.source.in_order((name,))), 0
+        rows, column = Rows(rows.source.in_order((table.columns[column],))), 0
     return np.concatenate([part[:, column].copy() for _, part in all_parts(rows)])  # a view would keep the whole part
 
 

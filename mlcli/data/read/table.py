@@ -16,7 +16,6 @@ from mlcli.base.stages.stage import no_listeners, stage
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import TextColumns
-from mlcli.base.values.naming import listed
 from mlcli.data.files.formats import format_of
 from mlcli.data.files.source import Opened, open_input
 from mlcli.data.formats.block_file import BlockFile, reads_blocks, sheet_of_blocks
@@ -42,7 +41,7 @@ from mlcli.data.table.sheet import Sheet, require_unique_ids, transpose
 from mlcli.data.table.table import Source, Table
 from mlcli.data.text.delimited import LayoutOf
 from mlcli.data.text.layout import features_layout, square_layout
-from mlcli.errors import ConfigError, DataError
+from mlcli.errors import DataError
 
 
 @stage("read")
@@ -123,13 +122,10 @@ def whole_table(input: Input, compute: Compute, categories: TextColumns = "", st
             from mlcli.data.pairs.graphs import graph_table
 
             return graph_table(file, input, source, compute)
-        blocks = _block_file(file, input, format, compute, categories) if (
+        blocks = _cut(file, input, format, compute, categories) if (
             streams or input.chooses_rows or input.stream == "always") else None
         if reads_blocks(blocks, input, compute):
-            assert blocks is not None
-            from mlcli.data.read.blocks import table_of_blocks
-
-            return table_of_blocks(blocks, input, compute, source)
+            return _of_blocks(blocks, input, compute, categories, source)
         layout = square_layout if input.square else features_layout
         sheet = _sheet_of(file, input, format, compute, layout, categories)
         extra = reader_of(format).beside(file, input, sheet.values.shape)
@@ -146,8 +142,7 @@ def can_be_cut(input: Input, compute: Compute, categories: TextColumns = "") -> 
     if Path(input.path).is_dir():
         return False
     with open_input(matrix_in(input.path), compute) as file:
-        found = _cut(file, input, format_of(file, input), compute, categories)
-        return found is not None and not found.choice.categories
+        return _cut(file, input, format_of(file, input), compute, categories) is not None
 
 
 def _sheet_of(file: Opened, input: Input, format: Format, compute: Compute, layout: LayoutOf,
@@ -178,31 +173,28 @@ def _with_codes(input: Input, read: Callable[[Input], Sheet], categories: TextCo
     return coded_sheet(input, read) if has_coding(input) else categorical_sheet(input, read, categories)
 
 
-def _block_file(file: Opened, input: Input, format: Format, compute: Compute,
-                categories: TextColumns) -> BlockFile | None:
-    """Return the file for reading in blocks; None where all rows are read at once, as with categories."""
-    found = _cut(file, input, format, compute, categories)
-    if found is None or not found.choice.categories:
-        return found
-    if input.stream == "always":
-        raise ConfigError("STREAM", f"columns of text that stand for categories are not read in blocks: "
-                          f"{listed(found.choice.category_names)}", where="input.stream",
-                          hint="leave input.stream out, or give the categories numbers")
-    return None
+def _of_blocks(found: BlockFile | None, input: Input, compute: Compute, categories: TextColumns,
+               source: Source) -> Table:
+    """Return the table of a file that is read in blocks, some columns of which may be categories."""
+    assert found is not None
+    from mlcli.data.read.blocks import table_of_blocks
+
+    if found.choice.categories:
+        from mlcli.data.read.text_columns import coded_file
+
+        found = coded_file(found, input, categories)
+    return table_of_blocks(found, input, compute, source)
 
 
 def _cut(file: Opened, input: Input, format: Format, compute: Compute, categories: TextColumns) -> BlockFile | None:
-    """Return the file in blocks, some columns of which may be categories; None with answers to code and all text as
-    categories.
-    """
-    if categories == "all" or has_coding(input):
-        return None
-    return block_file_of(file, _finding(input, categories), format, compute)
+    """Return the file in blocks, some columns of which may be categories; None with answers to code."""
+    return None if has_coding(input) else block_file_of(file, _finding(input, categories), format, compute)
 
 
 def _finding(input: Input, categories: TextColumns) -> Input:
-    """Return the input with columns of text that are chosen as categories where they may be."""
-    return with_categories(input, (), "labels", found=True) if categories else input
+    """Return the input with columns of text as categories where they may be: all, or those that are chosen."""
+    return with_categories(input, (), "categories" if categories == "all" else "labels", found=True) if (
+        categories) else input
 
 
 def source_of(input: Input, file: Opened, format: Format) -> Source:
@@ -218,12 +210,10 @@ def _of_parts(files: list[str], input: Input, compute: Compute, categories: Text
         return sheet_of_blocks(read_parts(files, asked, compute), asked, compute)
 
     source = source_of_parts(files, input)
-    found = None if has_coding(input) else _parts_in_blocks(files, input, compute, categories)
-    if (streams or input.chooses_rows or input.stream == "always") and reads_blocks(found, input, compute):
-        assert found is not None
-        from mlcli.data.read.blocks import table_of_blocks
-
-        return table_of_blocks(found, input, compute, source)
+    cut = streams or input.chooses_rows or input.stream == "always"
+    found = _parts_in_blocks(files, input, compute, categories) if cut or not categories else None
+    if cut and reads_blocks(found, input, compute):
+        return _of_blocks(found, input, compute, categories, source)
     sheet = _with_codes(input, read, categories)
     if sheet is None:
         assert found is not None
@@ -232,11 +222,8 @@ def _of_parts(files: list[str], input: Input, compute: Compute, categories: Text
 
 
 def _parts_in_blocks(files: list[str], input: Input, compute: Compute, categories: TextColumns) -> BlockFile | None:
-    """Return the files for reading in blocks; None with columns of text as categories: all rows at once."""
-    if categories == "all":
-        return None
-    found = read_parts(files, _finding(input, categories), compute)
-    return None if found.choice.categories else found
+    """Return the files for reading in blocks, some columns of which may be categories; None with answers to code."""
+    return None if has_coding(input) else read_parts(files, _finding(input, categories), compute)
 
 
 def features_table(sheet: Sheet, input: Input, source: Source) -> Table:

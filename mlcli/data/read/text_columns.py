@@ -1,21 +1,28 @@
 """Columns of text as numbers: answers in words, ordered as a scale, reverse-keyed items turned; and categories."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 
 import numpy as np
 
+from mlcli.base.frozen import frozen
+from mlcli.base.rows.memo import memoize
+from mlcli.base.rows.source import Part, RowsOfSource
 from mlcli.base.stages.stage import note
 from mlcli.base.values.inputs import TextColumns
 from mlcli.base.values.missing import is_missing
 from mlcli.base.values.naming import listed, shown
+from mlcli.data.formats.block_file import BlockFile, RowFile, part_rows
 from mlcli.data.options.input import Input, Range, with_categories
 from mlcli.data.options.wording import nearest
-from mlcli.data.prepare.categories import categories_of, encode
+from mlcli.data.prepare.categories import categories_of, codes_of, encode
 from mlcli.data.table.coding import Coding
 from mlcli.data.table.sheet import Sheet, with_row_names
+from mlcli.engine.executor import results
 from mlcli.errors import ConfigError
 
+TEXT = 12  # numbers that take the memory of a text in a list, about
 SheetOf = Callable[[Input], Sheet]
 
 
@@ -128,8 +135,7 @@ def _all_as_categories(input: Input, read: SheetOf) -> Sheet:
     if not input.columns and sheet.ids is None and not input.without_ids:
         sheet = with_first_as_ids(sheet, tuple(texts))
         if sheet.ids is not None:
-            note("N-TEXT-COLUMNS", f"the column of text {listed([sheet.id_name])} was used as ids; to change this, "
-                 "give {input.id_column} or {input.columns}")
+            _note_ids(sheet.id_name)
     return encode(sheet, categories_of(sheet, [name for name in texts if name in sheet.labels]))
 
 
@@ -143,3 +149,108 @@ def with_first_as_ids(sheet: Sheet, texts: Sequence[str]) -> Sheet:
         return sheet
     labels = {name: column for name, column in sheet.labels.items() if name != first}
     return replace(sheet, ids=cells, id_name=first, labels=labels)
+
+
+def _note_ids(name: str) -> None:
+    """Note that a column of text names the rows."""
+    note("N-TEXT-COLUMNS", f"the column of text {listed([name])} was used as ids; to change this, give "
+         "{input.id_column} or {input.columns}")
+
+
+@frozen
+class CodedRows(RowsOfSource):
+    """Rows of a file with columns of text as numbers, after all others: the places of texts among those that occur."""
+
+    source: RowFile
+    names: tuple[str, ...]  # k, of the columns of text
+    categories: tuple[tuple[str, ...], ...]  # k
+
+    direct = False
+
+    @property
+    def bounds(self) -> tuple[int, ...]:
+        """The first row of every block, then the number of rows."""
+        return self.source.bounds
+
+    @property
+    def columns(self) -> int:
+        """Numbers in a row."""
+        return self.source.columns + len(self.names)
+
+    @property
+    def part(self) -> int:
+        """Rows that are read together."""
+        return min(part_rows(self.source.columns + TEXT * len(self.names)), self.source.part)
+
+    @property
+    def buffer_bytes(self) -> int:
+        """The bytes in use while the file is read: texts, and numbers that wait for them."""
+        waiting = self.source.part * self.source.columns + TEXT * self.part * len(self.names)
+        return self.source.buffer_bytes + 8 * waiting
+
+    def parts(self, number: int) -> Iterator[Part]:
+        """Yield the rows of a block."""
+        place, held = self.bounds[number], np.zeros((0, self.source.columns))
+        numbers = (rows for _, rows in self.source.parts(number)) if self.source.columns else None
+        for texts in self.source.text_parts(number, self.names, self.part):
+            codes = np.column_stack([codes_of(*column) for column in zip(texts, self.categories, strict=True)])
+            while numbers is not None and len(held) < len(codes):
+                held = np.concatenate([held, next(numbers)]) if len(held) else next(numbers)
+            yield place, np.hstack([codes[:, :0] if numbers is None else held[:len(codes)], codes])
+            place, held = place + len(codes), held[len(codes):]
+
+    def key(self) -> str:
+        """Return the file and its columns of text, for cache keys."""
+        return repr((self.source.key(), self.names, self.categories))
+
+
+@frozen
+class TextPass:
+    """A pass over columns of text, as a source of blocks."""
+
+    file: RowFile
+    names: tuple[str, ...]
+    most: int  # rows that are read together
+
+    @property
+    def blocks(self) -> int:
+        """The number of blocks."""
+        return len(self.file.bounds) - 1
+
+    def work(self, number: int) -> list[set[str]]:
+        """Return the different texts of each column in a block."""
+        found: list[set[str]] = [set() for _ in self.names]
+        for texts in self.file.text_parts(number, self.names, self.most):
+            for known, column in zip(found, texts, strict=True):
+                known.update(column)
+        return found
+
+    def stop(self) -> None:
+        """Do nothing: blocks are short."""
+
+
+def different_texts(file: RowFile, names: tuple[str, ...]) -> list[set[str]]:
+    """Return the different texts of each of some columns of a file, missing ones among them, by one pass."""
+    found: list[set[str]] = [set() for _ in names]
+    with closing(results(TextPass(file, names, part_rows(TEXT * len(names))))) as every:
+        for block in every:
+            for known, some in zip(found, block, strict=True):
+                known |= some
+    return found
+
+
+def coded_file(found: BlockFile, input: Input, taken: TextColumns) -> BlockFile:
+    """Return a file that is read in blocks with its columns of categories as numbers, as `categorical_sheet` has them.
+
+    One pass over these columns finds the categories; a run that reads the file again knows them.
+    """
+    choice, names, file = found.choice, found.choice.category_names, found.file
+    texts = dict(zip(names, memoize("texts", (file.key(), *names), lambda: different_texts(file, names)), strict=True))
+    first = texts[names[0]]
+    if taken == "all" and not input.columns and choice.id is None and not input.without_ids and (
+            len(first) == file.bounds[-1] and not any(map(is_missing, first))):
+        _note_ids(names[0])
+        choice, names = replace(choice, id=choice.categories[0]), names[1:]
+    known = {name: tuple(sorted(text for text in texts[name] if not is_missing(text))) for name in names}
+    coded = CodedRows(file, names, tuple(known.values())) if names else file
+    return replace(found, file=coded, choice=replace(choice, categories=()), categories=known)

@@ -3,17 +3,22 @@
 A represented row z has z·z' as the sum of the groups' kernels. Of a column of numbers z is (x - mean) / deviation, of a
 category of share p it is (1 - p) / √p in its rows and -√p in others: principal components of z are those of
 correlations, and multiple correspondence analysis times the number of questions (Pagès, 2004).
+
+Axes, weights and what groups say about them follow from the products of represented columns alone. So of a table that
+is read in blocks a few rows with the same products stand for all (`equivalent_rows`), as the triangle R does for QR.
 """
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Strict
 
 from mlcli.base.frozen import frozen
-from mlcli.base.stages.stage import note
+from mlcli.base.rows.memo import memoize
+from mlcli.base.rows.source import CenteredSparseRows, Rows, rows_of
+from mlcli.base.stages.stage import note, running
 from mlcli.base.stored import stored
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.check import EPS
@@ -22,9 +27,14 @@ from mlcli.base.values.inputs import Features, TextColumns
 from mlcli.base.values.metric import RowMetric
 from mlcli.base.values.naming import listed
 from mlcli.base.values.scaling import all_finite
+from mlcli.core.counts_pass import count_numbers
+from mlcli.core.kernels.factor_solver import NARROW
+from mlcli.core.kernels.row_factor import RowFactor
+from mlcli.core.linalg import symmetric_eigen
 from mlcli.core.metrics import EUCLIDEAN
 from mlcli.core.metrics.base import Metric
-from mlcli.core.metrics.profiles import Answers, Indicators
+from mlcli.core.metrics.profiles import Indicators, indicators_of
+from mlcli.core.moments_pass import gather
 from mlcli.core.similarities.base import Similarity
 from mlcli.errors import ConfigError, DataError, NumericalError
 
@@ -189,18 +199,12 @@ def blocks_of(data: Features, groups: Sequence[ColumnGroup], named: set[int], ce
     owner = {place: number for number, group in enumerate(groups) for place in group.columns}
     questions = np.array(sorted({*data.categories, *named} & owner.keys()), dtype=np.int64)
     texts = {at: data.categories[place] for at, place in enumerate(questions.tolist()) if place in data.categories}
-    answers = Answers().fitted(data.values[:, questions], texts)
+    answers = indicators_of(answers_of(data, questions), texts)
     if alone := sorted(set(range(len(questions))) - set(answers.questions.tolist())):
         raise DataError("ONE-LEVEL", f"column {data.columns[questions[alone[0]]]!r} has the same category in all rows",
                         where="input", hint="leave it out with {input.columns}")
     others = np.array(sorted(owner.keys() - {*questions.tolist()}), dtype=np.int64)
-    points = data.values[:, others]
-    exponents = np.frexp(np.fmax.reduce(np.abs(points), axis=0, initial=0.0))[1].astype(np.int64)
-    points = np.ldexp(points, -exponents)
-    if all_finite(points):
-        means, deviations = points.mean(axis=0), points.std(axis=0)
-    else:  # of the cells that are there; a fit finds those of completed columns
-        means, deviations = np.nanmean(points, axis=0), np.nanstd(points, axis=0)
+    exponents, means, deviations = moments_of(data.values, others)
     varies = deviations > LEAST
     owners = np.array([owner[place] for place in others.tolist()], dtype=np.int64)
     scales = np.array(deviations)
@@ -213,6 +217,43 @@ def blocks_of(data: Features, groups: Sequence[ColumnGroup], named: set[int], ce
     return Blocks(numbers=others[varies], exponents=exponents[varies], means=means[varies], scales=scales[varies],
                   questions=questions, answers=answers, groups=np.concatenate([owners[varies], of_levels]),
                   factors=np.array([float(group.active) for group in groups]))
+
+
+def answers_of(data: Features, questions: Indices) -> list[tuple[Array, Indices]]:
+    """Return the categories of columns, as numbers, ascending, and how many rows have each; in blocks by a pass.
+
+    Of rows whose first ones stand for all, for a prediction, a sample is counted, and a column of text has all its
+    categories.
+    """
+    rows = rows_of(data.values)
+    if rows is not None and not rows.sketched:
+        places = questions.tolist()
+        counts = memoize("categories", (rows, questions), lambda: count_numbers(rows, places))  # the plan has them too
+        return [(np.array(list(found)), np.array(list(found.values()), dtype=np.int64)) for found in counts.values()]
+    if rows is None:
+        points = data.values[:, questions]
+        return [np.unique(column[~np.isnan(column)], return_counts=True) for column in points.T]
+    seen = rows[rows.at_hand][:, questions].astype(np.float32)  # near the numbers that they stand for
+    levels = [np.arange(len(data.categories[place])) if place in data.categories else np.unique(column)
+              for place, column in zip(questions.tolist(), seen.T, strict=True)]
+    return [(found.astype(np.float64), np.ones(len(found), dtype=np.int64)) for found in levels]
+
+
+def moments_of(values: Array, columns: Indices) -> tuple[Indices, Array, Array]:
+    """Return powers of two (u) of columns of points (n x d), and their means and deviations (u, u) in these units."""
+    rows = rows_of(values)
+    if rows is not None:
+        assert rows.moments is not None
+        known = rows.moments.of_columns(columns)
+        exponents = known.exponents
+        known = known.times_power(-exponents)
+        return exponents, known.means, np.sqrt(known.squares / known.rows)
+    points = values[:, columns]
+    exponents = np.frexp(np.fmax.reduce(np.abs(points), axis=0, initial=0.0))[1].astype(np.int64)
+    points = np.ldexp(points, -exponents)
+    if all_finite(points):
+        return exponents, points.mean(axis=0), points.std(axis=0)
+    return exponents, np.nanmean(points, axis=0), np.nanstd(points, axis=0)  # a fit has those of completed columns
 
 
 def require_reach(data: Features, group: ColumnGroup, numbers: Indices, deviations: Array, exponents: Indices, *,
@@ -267,6 +308,60 @@ def require_variation(data: Features, groups: Sequence[ColumnGroup], blocks: Blo
                 f"all of its {len(still[0].columns)} columns have")
         raise DataError("CONSTANT-GROUP", f"group {still[0].name[:80]!r} does not vary: {what} the same number in all "
                         "rows", where="input", hint="leave it out of {method.groups}")
+
+
+@frozen
+class RepresentedRows:
+    """Rows that are represented as they are read, without the factors of the groups."""
+
+    metric: Blocks
+
+    def __call__(self, first: int, rows: Array) -> Array:
+        return self.metric.unweighted(rows)
+
+    def of_entries(self, rows: CenteredSparseRows) -> CenteredSparseRows | None:
+        """Return None: zeros are not those of represented rows."""
+        return None
+
+    def key(self) -> Any:
+        """The metric, by which rows are represented."""
+        return ("represented", self.metric)
+
+
+def represented_rows(metric: Blocks, rows: Rows) -> Rows:
+    """Return represented rows (n x c, c > 0), without factors, of rows (n x d) that are read in blocks."""
+    return rows.mapped(RepresentedRows(metric), width=len(metric.groups))
+
+
+def factor_of_rows(metric: Blocks, rows: Rows) -> RowFactor:
+    """Return the kernel of represented rows (n x c, c > 0), without factors, of rows (n x d) that are read in blocks.
+
+    The products of categories are summed by another pass.
+    """
+    represented = represented_rows(metric, rows)
+    if not len(metric.questions) and rows.moments is not None and rows.moments.whole:
+        own = rows.moments.of_columns(metric.numbers).times_power(-metric.exponents)
+        moments = own.scaled(1 / metric.scales, metric.means)
+    else:
+        with running("covariance"):
+            moments = gather(represented, products=True).moments
+    return RowFactor.of(replace(represented, moments=moments), "auto")
+
+
+def equivalent_rows(kernel: RowFactor, rank: int) -> Array:
+    """Return rows (m x c) with the products of columns of all n rows of a kernel F F', over m instead of n.
+
+    They are a root of F'F, which has a `rank` at most, or the triangle of F = Q R by another pass if products lost
+    digits of small eigenvalues, as in PCA. Columns count by their correlations, whatever their scales.
+    """
+    deviations = np.sqrt(np.diag(kernel.side))
+    values, vectors = symmetric_eigen(kernel.side / np.outer(deviations, deviations))
+    if values[rank - 1] >= NARROW * values[0]:
+        root = (vectors[:, :rank] * np.sqrt(values[:rank])).T * deviations
+    else:
+        order = np.argsort(-deviations, kind="stable")
+        root = kernel.triangle(order)[:, np.argsort(order)]
+    return np.asarray(root * np.sqrt(len(root) / len(kernel.rows)))
 
 
 @stored("of-tables")

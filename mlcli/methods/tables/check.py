@@ -6,17 +6,20 @@ from dataclasses import replace
 import numpy as np
 
 from mlcli.base.frozen import frozen
+from mlcli.base.rows.scratch import take_rows
+from mlcli.base.rows.source import Rows, all_parts, rows_of
 from mlcli.base.types import Array, Indices
-from mlcli.base.values.check import EPS, Check, ratio, skipped
+from mlcli.base.values.check import EPS, Check, count, ratio, skipped
 from mlcli.base.values.column_groups import ColumnGroup
 from mlcli.base.values.inputs import Features, ViewedDissimilarities
 from mlcli.certify.contributions import WeightedRows
-from mlcli.certify.subject import max_abs
-from mlcli.certify.tables import Kernels, kernel_checks, values_of, weights_in
+from mlcli.certify.subject import Plan, max_abs
+from mlcli.certify.tables import AppliedBlock, AppliedKernels, Kernels, kernel_checks, values_of, weights_in
 from mlcli.core.chain.tables import Norm
-from mlcli.core.model import Loadings, Model
+from mlcli.core.model import Model
 from mlcli.methods.tables.blocks import LEAST, Blocks
 
+NUMBER = 3e-9  # seconds for a number of a row that is standardized
 STRAY = 1e3  # gaps of an iteration that has not converged, up to which its equations may be off
 
 
@@ -153,12 +156,130 @@ class Estimates:
                     "(λ - σ²) / λ of each axis, by which missing cells are estimated")
 
 
-def table_checks(data: Features, model: Model, groups: Sequence[ColumnGroup], named: Collection[int], *,
+@frozen
+class StandardRows:
+    """Standardized columns of a table that is read in blocks, in the order of `Standard`: sums from one pass."""
+
+    numbers: Indices  # places of the columns of numbers that vary
+    answered: Indices  # places of the columns of the categories, one for each of them
+    levels: Array  # that stand for these
+    means: Array  # c
+    factors: Array  # c, of deviations from these
+    owners: Indices  # c: the number of the column's group
+    shares: Array  # c: of the rows that have the category; NaN for numbers
+    growth: float  # of rounding, as of `Standard`
+    products: Array  # c x c: Z'Z / n of the columns Z
+    shared: Array  # c x p: Z'F / n with coordinates F
+    unknown: int  # rows with a category that the model does not have
+
+    def values(self, rows: Array) -> Array:
+        """Return standardized rows (m x c) of rows (m x d)."""
+        raw = np.hstack([rows[:, self.numbers], rows[:, self.answered] == self.levels])
+        return np.asarray((raw - self.means) * self.factors)
+
+    @classmethod
+    def of(cls, rows: Rows, model: Model, groups: Sequence[ColumnGroup], coded: Collection[int],
+           unscaled: Collection[str]) -> "StandardRows":
+        """Return the columns of rows by their definition; columns of categories are `coded`."""
+        metric = model.required_projector.similarity.comparison
+        assert isinstance(metric, Blocks)
+        owner = {place: number for number, group in enumerate(groups) for place in group.columns}
+        numbers = np.array([place for place in sorted(owner) if place not in coded], dtype=np.int64)
+        answered = np.repeat(metric.questions[metric.answers.questions], metric.answers.counts)
+        largest, levels, count, size = rows.reach[numbers], metric.answers.levels, len(numbers), len(rows)
+        units = np.concatenate([np.where(largest > 0, largest, 1.0), np.ones(len(levels))])
+
+        def measured(some: Array) -> Array:
+            return np.hstack([some[:, numbers], some[:, answered] == levels]) / units
+
+        near = measured(rows[rows.at_hand]).mean(axis=0)
+        axes, unknown = model.embedding.shape[1], 0
+        sums, products, shared, total = (np.zeros(shape) for shape in (
+            len(near), (len(near), len(near)), (len(near), axes), axes))
+        for first, part in all_parts(rows):
+            moved, own = measured(part), take_rows(model.embedding, np.arange(first, first + len(part)))
+            unknown += int(np.sum(moved[:, count:].sum(axis=1) != len(metric.questions)))
+            moved -= near
+            sums += moved.sum(axis=0)
+            products += moved.T @ moved
+            shared += moved.T @ own
+            total += own.sum(axis=0)
+        rest = sums / size
+        products, shared = products / size - np.outer(rest, rest), shared / size - np.outer(rest, total / size)
+        means, deviations = near + rest, np.sqrt(np.maximum(np.diag(products), 0.0))
+        kept = np.concatenate([deviations[:count] > LEAST, np.ones(len(levels), dtype=bool)])
+        owners = np.array([owner[place] for place in (*numbers.tolist(), *answered.tolist())], dtype=np.int64)
+        scales = np.ones(len(means))
+        for number, group in enumerate(groups):
+            mixed = bool({*coded} & {*group.columns})
+            unit = 1.0 if mixed else max(float(rows.reach[list(group.columns)].max(initial=0.0)), np.finfo(float).tiny)
+            scales[owners == number] = units[owners == number] / unit
+        numeric = np.arange(len(means)) < count
+        divided = ~np.isin(owners, [number for number, group in enumerate(groups) if group.name in unscaled])
+        scales = np.where(numeric, np.where(divided, 1 / np.where(deviations > 0, deviations, 1.0), scales),
+                          1 / np.sqrt(np.where(numeric, 1.0, means)))
+        growth = max(1.0, float((1 / deviations[numeric & kept]).max(initial=1.0)))
+        scaled, every = scales[kept], np.ix_(kept, kept)
+        return cls(numbers=numbers[kept[:count]], answered=answered, levels=levels, means=(means * units)[kept],
+                   factors=scaled / units[kept], owners=owners[kept], shares=np.where(numeric, np.nan, means)[kept],
+                   growth=growth, products=products[every] * np.outer(scaled, scaled),
+                   shared=shared[kept] * scaled[:, None], unknown=unknown)
+
+    def kernels(self, count: int) -> Kernels:
+        """Return kernels of so many groups with the products of the rows' own: of a root R of Z'Z / n = R'R."""
+        deviations = np.sqrt(np.diag(self.products))
+        values, vectors = np.linalg.eigh(self.products / np.outer(deviations, deviations))
+        root = (vectors * np.sqrt(np.maximum(values, 0.0))).T * deviations
+        return Kernels([root[:, self.owners == number] for number in range(count)], square=False)
+
+    def apply(self, norms: Array, rows: Rows, coordinates: Array, plan: Plan) -> AppliedKernels:
+        """Return the rows' kernels, of norms (g), applied to coordinates (n x p): at the rows that the plan looks at.
+        """
+        places = [self.owners == number for number in range(len(norms))]
+        chosen = plan.sample(0.4, NUMBER * max(len(self.owners), 1), len(rows), least=64)
+
+        def block(some: Indices, given: Array) -> AppliedBlock:
+            values = self.values(given)
+            moved = [values[:, own] @ self.shared[own] / norm for own, norm in zip(places, norms, strict=True)]
+            return AppliedBlock(some, take_rows(coordinates, some), np.array(moved))
+
+        def blocks() -> Iterator[AppliedBlock]:
+            if len(chosen) < len(rows):
+                yield block(chosen, rows[chosen])
+                return
+            for first, part in all_parts(rows):
+                yield block(np.arange(first, first + len(part)), part)
+
+        own = [np.sum(self.shared[own]**2, axis=0) / norm for own, norm in zip(places, norms, strict=True)]
+        return AppliedKernels(np.array(own), blocks, exact=len(chosen) == len(rows))
+
+
+def block_checks(rows: Rows, model: Model, groups: Sequence[ColumnGroup], coded: Collection[int], plan: Plan, *,
+                 unscaled: Collection[str], norm: Norm, averaged: bool) -> Iterator[Check]:
+    """Check what `table_checks` does, against a table that is read in blocks, by one pass over its rows.
+
+    F'F / n = Λ, and Z'F / n gives directions of these lengths: then F are the coordinates of all rows on them.
+    """
+    standard = StandardRows.of(rows, model, groups, coded, unscaled)
+    yield count("categories", standard.unknown, "rows with a category that the model does not have")
+    rounding = EPS * max(len(rows), len(standard.owners), 10) * standard.growth
+    active = np.array([group.active for group in groups])
+    yield from kernel_checks(standard.kernels(len(groups)), model, active, rounding, norm=norm, averaged=averaged,
+                             apply=lambda norms: standard.apply(norms, rows, model.embedding, plan))
+    if model.loadings is not None:
+        yield loadings_check(standard.shares, standard.shared, np.sqrt(np.diag(standard.products)), model, rounding)
+
+
+def table_checks(data: Features, model: Model, groups: Sequence[ColumnGroup], named: Collection[int], plan: Plan, *,
                  unscaled: Collection[str], norm: Norm, averaged: bool, tolerance: float = 0.0) -> Iterator[Check]:
     """Check the axes of a sum of kernels, its weights, and what each group says about them, against the table.
 
     Weights are `averaged` where they are those of RV coefficients. Missing cells were found up to a `tolerance`.
     """
+    if (rows := rows_of(data.values)) is not None:
+        yield from block_checks(rows, model, groups, {*named, *data.categories}, plan, unscaled=unscaled, norm=norm,
+                                averaged=averaged)
+        return
     estimates = Estimates.of(data, model, tolerance)
     standard = Standard.of(data, groups, named, unscaled, estimates)
     kernels = Kernels([standard.of_group(number) for number in range(len(groups))], square=False)
@@ -172,7 +293,8 @@ def table_checks(data: Features, model: Model, groups: Sequence[ColumnGroup], na
         yield from estimates.checks(sizes**2, len(data.values), standard, factors)
     yield from kernel_checks(kernels, model, active, rounding, norm=norm, averaged=averaged)
     if model.loadings is not None:
-        yield loadings_check(standard, model.embedding, values_of(model), model.loadings, rounding)
+        shared = standard.values.T @ model.embedding / max(len(model.embedding), 1)
+        yield loadings_check(standard.shares, shared, standard.values.std(axis=0), model, rounding)
 
 
 def weighted_columns(data: Features, model: Model, groups: Sequence[ColumnGroup], named: Collection[int], *,
@@ -204,14 +326,18 @@ def matrix_checks(data: ViewedDissimilarities, model: Model, norm: Norm) -> Iter
                              np.ones(len(kernels), dtype=bool), EPS * 10 * size, norm=norm, averaged=True)
 
 
-def loadings_check(standard: Standard, coordinates: Array, values: Array, loadings: Loadings, rounding: float) -> Check:
-    """Check that loadings are correlations of numbers with the axes, and means of the rows of each category."""
-    shared, roots = standard.values.T @ coordinates / max(len(coordinates), 1), np.sqrt(values)
-    deviations = standard.values.std(axis=0)
+def loadings_check(shares: Array, shared: Array, deviations: Array, model: Model, rounding: float) -> Check:
+    """Check that loadings are correlations of numbers with the axes, and means of the rows of each category.
+
+    Standardized columns (c) of `deviations` have the mean products `shared` (c x p) with coordinates; `shares` are
+    those of rows with a category, NaN for numbers.
+    """
+    values, loadings = values_of(model), model.loadings
+    assert loadings is not None
     drawn = values > 0
-    of_numbers = shared / deviations[:, None] / np.where(drawn, roots, 1.0)
-    expected = np.where(np.isnan(standard.shares)[:, None], of_numbers,
-                        shared / np.sqrt(np.nan_to_num(standard.shares, nan=1.0))[:, None])
+    of_numbers = shared / deviations[:, None] / np.where(drawn, np.sqrt(values), 1.0)
+    expected = np.where(np.isnan(shares)[:, None], of_numbers,
+                        shared / np.sqrt(np.nan_to_num(shares, nan=1.0))[:, None])
     wrong = max_abs(loadings.values - expected) if loadings.values.shape == expected.shape else np.inf
     least = float(values[drawn].min(initial=1.0))
     return ratio("loadings", wrong, rounding * (1 + max_abs(expected)) * (1 + 1 / np.sqrt(least)),

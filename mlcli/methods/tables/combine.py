@@ -2,6 +2,9 @@
 
 K = Σ w_g K_g / s_g with the norm s_g and the weight w_g of a table g (`core/chain/tables.py`). A method of several
 tables says both: that is all in which multiple factor analysis, factor analysis of mixed data and STATIS differ.
+
+All stages take represented rows. Of a table that is read in blocks these are `equivalent_rows`, as many as columns;
+one more pass then places all rows.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,9 +15,12 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.rates import product_rate, rates
+from mlcli.base.rows.blocks import AHEAD
+from mlcli.base.rows.scratch import bytes_in_memory, map_blocks, parts
+from mlcli.base.rows.source import Rows, in_memory, rows_of
 from mlcli.base.stages.composition import Composition, FitStage
-from mlcli.base.stages.stage import computed, note, stage
-from mlcli.base.stages.steps import Step, repeated
+from mlcli.base.stages.stage import computed, note, running, stage
+from mlcli.base.stages.steps import Passes, Step, repeated
 from mlcli.base.stored import result
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.check import EPS, Check
@@ -40,8 +46,10 @@ from mlcli.core.chain.tables import (
 from mlcli.core.eigen.options import PlainAxes, first_columns
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.iterate import Iterate
+from mlcli.core.kernels.row_factor import READ, RowFactor
 from mlcli.core.linalg import singular, singular_step, symmetric_eigenvalues
-from mlcli.core.model import Loadings, Model, Powers
+from mlcli.core.model import Loadings, Model, Powers, TableGroups
+from mlcli.core.moments_pass import pass_bytes
 from mlcli.core.similarities.projector import Projector
 from mlcli.core.whitening import SLACK
 from mlcli.errors import ConfigError
@@ -52,9 +60,13 @@ from mlcli.methods.tables.blocks import (
     Names,
     OfTables,
     TableMetric,
+    answers_of,
     blocks_of,
     column_groups,
+    equivalent_rows,
+    factor_of_rows,
     note_unused,
+    represented_rows,
     require_variation,
     unit_of,
 )
@@ -98,17 +110,21 @@ class CombinedAxes:
 
 
 @stage("combine")
-def combined_axes(rows: Array) -> CombinedAxes:
-    """Return the axes of represented rows (n x c) of mean zero, by their singular values."""
+def combined_axes(rows: Array, size: int) -> CombinedAxes:
+    """Return the axes of represented rows (m x c) of mean zero, by their singular values; they stand for `size` rows.
+    """
     computed("combined rows", rows)
-    return axes_of_rows(rows)
+    return axes_of_rows(rows, size)
 
 
-def axes_of_rows(rows: Array) -> CombinedAxes:
-    """Return the axes of represented rows (n x c) of mean zero: squared singular values, and directions."""
+def axes_of_rows(rows: Array, size: int) -> CombinedAxes:
+    """Return the axes of represented rows (m x c) of mean zero: squared singular values, and directions.
+
+    They stand for `size` rows, m or more, by which rounding grows.
+    """
     scaled = rows / np.sqrt(max(len(rows), 1))
     _, sizes, right = singular(scaled)
-    kept = sizes > SLACK * EPS * max(rows.shape) * sizes.max(initial=0.0)
+    kept = sizes > SLACK * EPS * max(*rows.shape, size) * sizes.max(initial=0.0)
     return CombinedAxes(sizes[kept] ** 2, right[kept].T, float(np.sum(scaled**2)))
 
 
@@ -135,6 +151,7 @@ class TablesMethod(Method):
     """The base of methods of several tables, which are groups of columns."""
 
     accepts: ClassVar[tuple[type[Given], ...]] = (Features,)
+    in_blocks: ClassVar = ""
     judged_by: ClassVar = "inertia"
     powers: ClassVar = Powers(coordinates=0, spectrum=0)
     decodes: ClassVar = None
@@ -219,8 +236,9 @@ class TablesMethod(Method):
             return len(data.metric.groups), len(data.metric.questions)
         held = {place for group in self.groups_of(data.columns) for place in group.columns}
         named = held & {*data.categories, *self.named_categories(data.columns)}
-        levels = sum(len(data.categories[place]) if place in data.categories else len(np.unique(
-            data.values[~np.isnan(data.values[:, place]), place])) for place in named)
+        coded = np.array([place for place in sorted(named) if place not in data.categories], dtype=np.int64)
+        levels = sum(len(data.categories[place]) for place in named & {*data.categories})
+        levels += sum(len(found) for found, _ in answers_of(data, coded))
         return len(held) - len(named) + levels, len(named)
 
     def eigenvalues(self, data: Input) -> int:
@@ -253,7 +271,7 @@ class TablesMethod(Method):
         yield from super().checks(subject)
         data, model = subject.data, subject.model
         yield from table_checks(data, model, self.groups_of(data.columns), self.named_categories(data.columns),
-                                unscaled=self.unscaled_groups, norm=self.norm, averaged=self.averaged,
+                                subject.plan, unscaled=self.unscaled_groups, norm=self.norm, averaged=self.averaged,
                                 tolerance=AGREE * self.iterate.tolerance)
 
 
@@ -297,11 +315,37 @@ class TablesComposition(Composition[Model]):
         assert isinstance(found, Blocks)
         return found
 
+    @property
+    def streamed(self) -> Rows | None:
+        """The rows of a table that is read in blocks; None in memory.
+
+        Represented ones are taken into memory if they are no more than their columns, whose products would be larger.
+        """
+        rows = rows_of(self.data.values)
+        return rows if rows is not None and len(rows) > self.method.widths(self.data)[0] else None
+
+    @FitStage
+    def factor(self) -> RowFactor | None:
+        """Z Z' of rows that are read in blocks, by the products Z'Z of their columns; None in memory."""
+        rows = self.streamed
+        return None if rows is None or not len(self.blocks.groups) else factor_of_rows(self.blocks, rows)
+
+    @factor.cost
+    def _(self) -> list[Step]:
+        rows = self.streamed
+        return [] if rows is None else [self.products_step(rows)]
+
     @FitStage
     def completed(self) -> tuple[Blocks, Array, dict[str, Any], Quantity | None]:
-        """The rows Z of all columns, without factors; missing cells at the fixed point of the axes that are kept."""
+        """The rows Z of all columns, without factors; missing cells at the fixed point of the axes that are kept.
+
+        Of rows that are read in blocks, a few with the same products of columns.
+        """
+        if self.factor is not None:
+            columns, questions = self.method.widths(self.data)
+            return self.blocks, equivalent_rows(self.factor, columns - questions), {}, None
         if all_finite(self.data.values):
-            return self.blocks, self.blocks.unweighted(self.data.values), {}, None
+            return self.blocks, self.represented, {}, None
         return self.complete()
 
     @completed.cost
@@ -313,6 +357,34 @@ class TablesComposition(Composition[Model]):
         rows = int(np.isnan(self.data.values).any(axis=1).sum())  # a system of equations for each, at most
         return [repeated("iterate", "missing cells by the axes", 2 * each.seconds + SYSTEM * rows * rates().called,
                          2 * each.memory, usual=USUAL, most=self.method.iterate.limit)]
+
+    @property
+    def represented(self) -> Array:
+        """The represented rows (n x c), without factors, in memory."""
+        rows = rows_of(self.data.values)
+        if rows is None:
+            return self.blocks.unweighted(self.data.values)
+        width = len(self.blocks.groups)
+        return in_memory(represented_rows(self.blocks, rows)) if width else np.zeros((len(rows), 0))
+
+    def products_step(self, rows: Rows) -> Step:
+        """Return the cost of the products of represented columns of rows that are read in blocks."""
+        (size, (width, questions)), threads = (len(rows), self.method.widths(self.data)), self.compute.thread_count()
+        known = not questions and rows.moments is not None and rows.moments.whole
+        count, lanes = 0 if known else 1 + bool(questions), rows.at_once(threads)
+        taken = 8.0 * 5 * width**2 + (0.0 if known else pass_bytes(width, lanes) + lanes * self.part_bytes(rows, width))
+        if known:
+            return Step("covariance", f"from the first pass over {size:,} rows", 0.0, taken)
+        seconds = size * (count * (rows.shape[1] + width) * READ + width**2 / product_rate(1))
+        said = "one for the categories, and one for products" if questions else "for products"
+        return Step("covariance", f"by {count} pass{'es' * (count > 1)} over {size:,} rows, {said}", seconds / threads,
+                    taken, remedy="choose fewer columns, or merge categories", passes=Passes(
+                        count, seconds / count, rows.blocks, sent=8.0 * width, working=self.part_bytes(rows, width),
+                        returned=8.0 * rows.blocks * width**2))
+
+    def part_bytes(self, rows: Rows, width: int) -> float:
+        """Return the bytes that a pass over rows represented by `width` columns holds for each thread."""
+        return rows.nbytes * (1 + width / max(rows.shape[1], 1))
 
     @property
     def standardized(self) -> AnyArray:
@@ -329,7 +401,7 @@ class TablesComposition(Composition[Model]):
         compared = products_of_columns(plain, places_of(blocks))
         norms, weights = self.method.weigh(compared, self.blocks.factors > 0)
         blocks = blocks.with_factors(np.sqrt(weights / norms))
-        return blocks, plain, axes_of_rows(plain * blocks.factors[blocks.groups])
+        return blocks, plain, axes_of_rows(plain * blocks.factors[blocks.groups], len(plain))
 
     def completion(self, blocks: Blocks, plain: Array, found: CombinedAxes) -> tuple[Completion, float]:
         """Return how the axes complete rows, and the noise variance, of completed rows without factors (n x c)."""
@@ -381,7 +453,8 @@ class TablesComposition(Composition[Model]):
 
     @compared.cost
     def _(self) -> list[Step]:
-        rows, (width, _) = len(self.data.values), self.method.widths(self.data)
+        width = self.method.widths(self.data)[0]
+        rows = len(self.data.values) if self.streamed is None else width
         count = len(self.method.groups_of(self.data.columns))
         return [Step("groups", f"products of {count} groups of columns",
                      2.0 * rows * width**2 / product_rate(self.compute.thread_count()),
@@ -401,14 +474,24 @@ class TablesComposition(Composition[Model]):
     def combined(self) -> CombinedAxes:
         """Λ, and the directions V of the represented rows."""
         blocks = self.weighted[2]
-        return combined_axes(self.completed[1] * blocks.factors[blocks.groups])
+        return combined_axes(self.completed[1] * blocks.factors[blocks.groups], len(self.data.values))
 
     @combined.cost
     def _(self) -> list[Step]:
-        method, (rows, columns) = self.method, (len(self.data.values), self.method.widths(self.data)[0])
-        step = singular_step("combine", (rows, columns), self.compute.thread_count(), copies=COPIES)
+        method, size, columns = self.method, len(self.data.values), self.method.widths(self.data)[0]
+        threads, streamed = self.compute.thread_count(), self.streamed
         groups = len(method.groups_of(self.data.columns)) if method.places_partial else 0
-        return [replace(step, memory=step.memory + 16.0 * groups * rows * method.axes.count)]
+        step = singular_step("combine", (size if streamed is None else columns, columns), threads, copies=COPIES)
+        if streamed is None:
+            return [replace(step, memory=step.memory + 16.0 * groups * size * method.axes.count)]
+        placed, lanes = (1 + groups) * method.axes.count, streamed.at_once(threads)
+        seconds = size * ((streamed.shape[1] + columns) * READ + 2.0 * columns * placed / product_rate(1))
+        part, block = self.part_bytes(streamed, columns), int(np.diff(streamed.source.bounds).max(initial=0))
+        taken = lanes * part + 8.0 * (lanes + AHEAD + 1) * block * placed + 2 * bytes_in_memory(2, size * placed)
+        return [replace(step, how=f"{step.how}, and a pass over {size:,} rows, which places them",
+                        seconds=step.seconds + seconds / threads, memory=step.memory + taken, passes=Passes(
+                            1, seconds, streamed.blocks, sent=8.0 * columns * placed, working=part,
+                            returned=8.0 * size * placed, here=step.seconds))]
 
     def result(self) -> Model:
         """Return the coordinates, and what each group says about the axes."""
@@ -424,13 +507,14 @@ class TablesComposition(Composition[Model]):
         if facts:
             blocks = replace(blocks, completion=self.completion(blocks, plain, found)[0])
             plain = blocks.unweighted(data.values)
-        rows = plain * blocks.factors[blocks.groups]
+        factors = blocks.factors[blocks.groups]
         directions = first_columns(found.directions, count)
-        coordinates = rows @ directions
-        signs = leading_signs(coordinates)
+        coordinates = (plain * factors) @ directions
+        values = np.pad(found.eigenvalues, (0, max(count - len(found.eigenvalues), 0)))[:count]
+        placed = None if self.streamed is None else self.place(blocks, coordinates, directions, values)
+        signs = leading_signs(coordinates if placed is None else placed[0])
         directions, coordinates = directions * signs, coordinates * signs
         spectrum = Spectrum.of_values(found.eigenvalues, found.total, complete=True)
-        values = np.pad(found.eigenvalues, (0, max(count - len(found.eigenvalues), 0)))[:count]
         units = unit_vectors(coordinates, values)
         applied = (apply_kernel(plain[:, place], units) / norm
                    for place, norm in zip(places_of(blocks), norms, strict=True))
@@ -440,12 +524,41 @@ class TablesComposition(Composition[Model]):
             applied, coordinates, values, norms=norms, weights=weights, compared=self.compared,
             eigenvalues=np.ldexp(self.compared.eigenvalues, powers),
             groups=[(group.name, group.active, len(group.columns)) for group in groups],
-            partial=method.places_partial)
+            partial=method.places_partial and placed is None)
+        loadings = Loadings(column_loadings(plain, blocks, coordinates, values), column_names(data, blocks), power=0)
+        if placed is not None:
+            coordinates, says = with_signs(*placed, says, signs)
         return Model(
             embedding=coordinates, spectrum=spectrum, groups=says, fit={**figures_of(says), **facts},
             objective=self.completed[3],
-            projector=Projector(OfTables(blocks), uncentered(rows.shape[1]), directions),
-            loadings=Loadings(column_loadings(plain, blocks, coordinates, values), column_names(data, blocks), power=0))
+            projector=Projector(OfTables(blocks), uncentered(len(factors)), directions), loadings=loadings)
+
+    def place(self, blocks: Blocks, coordinates: Array, directions: Array, values: Array) -> tuple[Array, Array]:
+        """Place all rows that are read in blocks, by one pass: return coordinates (n x p) and partial points (n x gp).
+
+        `coordinates` F (m x p), of variances `values` λ (p), are those of the rows Z (m x c) that stand for all. By a
+        group, of norm s, a row z lies at z Z'F W / (m s λ), with the sum W of the weights.
+        """
+        plain, (norms, weights, _) = self.completed[1], self.weighted
+        shared = plain.T @ coordinates / max(len(plain), 1) / np.where(values > 0, values, 1.0)
+        every = [directions * blocks.factors[blocks.groups][:, None]]
+        for number, norm in enumerate(norms if self.method.places_partial else ()):
+            every.append(shared * (blocks.groups == number)[:, None] * (float(weights.sum()) / norm))
+        with running("combine"):
+            found = np.zeros((len(self.data.values), len(every) * len(values))) if self.factor is None else (
+                self.factor.multiply(np.hstack(every)))
+        return np.asarray(map_blocks(lambda some: some[:, :len(values)].copy(), found)), found[:, len(values):]
+
+
+def with_signs(coordinates: Array, partial: Array, groups: TableGroups, signs: Array) -> tuple[Array, TableGroups]:
+    """Return coordinates (n x p) and groups with partial points (n x gp), if any, in place, on axes of other signs (p).
+    """
+    for every in (coordinates, partial):
+        for some in parts(every):
+            some *= np.tile(signs, every.shape[1] // len(signs))
+    if not partial.shape[1]:
+        return coordinates, groups
+    return coordinates, replace(groups, partial=partial.reshape(len(partial), -1, len(signs)).transpose(1, 0, 2))
 
 
 def held_columns(blocks: Blocks) -> Indices:
