@@ -25,12 +25,14 @@ class PartialFinding(Finding["CsvColumns"]):
 
     def compute(self, result: "Result", known: Mapping[str, Any]) -> "CsvColumns | None":
         """Return for each row its coordinates by each group, as columns GROUP.y1, GROUP.y2, ..."""
+        from mlcli.data.table.row_numbers import RowNumbers
         from mlcli.findings.frame.finished_run import CsvColumns
 
         found = result.model.groups
         if found is None or found.partial is None:
             return None
-        return CsvColumns({"id": tuple(result.embedding.ids), **{
+        ids = result.embedding.ids
+        return CsvColumns({"id": ids if isinstance(ids, RowNumbers) else tuple(ids), **{
             f"{name}.y{axis + 1}": column for name, rows in zip(found.names, found.partial, strict=True)
             for axis, column in enumerate(rows.T)}})
 

@@ -29,8 +29,7 @@ def read_rows(run: StoredModel, own: Input, new: Input, compute: Compute, *, who
     try:
         read = RunInput(tuple(run.steps[0].preparation.columns), run.trained, run.categories, coding=run.coding,
                         rule=run.rule, closed=run.closed, options=own)
-        table = read_new(asked, read, compute, streams=alone and run.kind == "features" and not run.categories
-                         and run.coding is None)
+        table = read_new(asked, read, compute, streams=alone and run.kind == "features" and run.coding is None)
         if run.kind == "features" and tuple(table.ids) == tuple(table.columns):
             refuse_resemblance(table, new)
         return table

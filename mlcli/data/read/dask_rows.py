@@ -39,18 +39,20 @@ def computed_whole(given: Any, compute: Compute) -> Any:
     return _computed(given, "the array")
 
 
-def sheet_in_blocks(given: Any, input: Input, compute: Compute, *, streams: bool) -> tuple[Sheet, Any] | None:
+def sheet_in_blocks(given: Any, input: Input, compute: Compute, *, streams: bool,
+                    coded: bool = False) -> tuple[Sheet, Any] | None:
     """Return the numbers of an array or a frame in blocks, and a frame of pandas of a frame's other columns.
 
     None where it is to be computed as a whole: where the next step does not `streams`, or where the table takes little
-    of the memory and blocks were not asked for (`input.stream`). Raises DataError where Dask fails.
+    of the memory and blocks were not asked for (`input.stream`), or where columns of texts are to be `coded` as
+    categories. Raises DataError where Dask fails.
     """
     if not streams or input.kind != "features" or input.stream == "never":
         return None
     framed = hasattr(given, "to_dask_array")
     numbers = [name for name, kind in given.dtypes.items() if kind.kind in KINDS] if framed else []
-    if framed and not numbers:
-        return None  # which reading it as a whole refuses
+    if framed and (not numbers or (coded and len(numbers) < len(given.columns))):
+        return None  # reading it as a whole codes texts, or refuses them
     array = _failing(lambda: given[numbers].to_dask_array(lengths=True), "the lengths of its partitions") if framed \
         else given
     if array.ndim != 2 or array.dtype.kind not in KINDS:

@@ -75,7 +75,7 @@ def table_of(array: Any, input: Input, compute: Compute, *, ids: Names = None, c
     check_items(input)
     views = [computed_whole(other, compute) if is_delayed(other) else other for other in views_of(view)]
     if is_delayed(array):
-        found = sheet_in_blocks(array, input, compute, streams=streams and not views)
+        found = sheet_in_blocks(array, input, compute, streams=streams and not views, coded=categories == "all")
         if found is not None:
             return _of_blocks(*found, input, compute, ids=ids, columns=columns, labels=labels)
         array = computed_whole(array, compute)

@@ -99,18 +99,24 @@ def match_points(sheet: Sheet, points: tuple[str, ...], input: Input, rule: Simi
     return np.sqrt(values) if input.squared else values
 
 
-def new_in_blocks(found: BlockFile | None, source: Source, input: Input, wanted: tuple[str, ...],
+def new_in_blocks(found: BlockFile | None, source: Source, input: Input, run: "RunInput",
                   compute: Compute) -> Table | None:
     """Return new rows of features with the run's columns; None if they fit in memory. Raises DataError."""
     if not reads_blocks(found, input, compute):
         return None
     assert found is not None
+    wanted = tuple(name for name in run.columns if name not in run.categories)
     if found.choice.columns != wanted and not (
             not found.named and by_position(found.choice.columns, wanted, "column")):
         require_named(found.choice.columns, wanted, input.path, "column",
                       strict=not found.named or bool(found.image))
         found = replace(found, file=in_order(found, wanted))
-    return unread_table(found, wanted, input, source)
+    if run.categories:  # after all other columns in the run as well
+        from mlcli.data.read.text_columns import CodedRows
+
+        coded = CodedRows(found.file, tuple(run.categories), tuple(run.categories.values()))
+        found = replace(found, file=coded, choice=replace(found.choice, categories=()), categories=run.categories)
+    return unread_table(found, run.columns, input, source)
 
 
 def in_order(found: BlockFile, wanted: tuple[str, ...]) -> RowFile:
@@ -225,7 +231,7 @@ def read_new(input: Input, run: RunInput, compute: Compute | None = None, *, str
         return add_labels(run.table(sheet, input, source), input, compute)
     if not input.square and (files := parts_of(input.path)):
         found, source = read_parts(files, input, compute), source_of_parts(files, input)
-        table = new_in_blocks(found, source, input, run.columns, compute) if streams else None
+        table = new_in_blocks(found, source, input, run, compute) if streams else None
         if table is None:
             table = run.table(sheet_of_blocks(found, input, compute), input, source)
         return add_labels(table, input, compute)
@@ -238,7 +244,7 @@ def read_new(input: Input, run: RunInput, compute: Compute | None = None, *, str
         source = source_of(input, file, format)
         if streams:
             blocks = block_file_of(file, input, format, compute, run.columns)
-            if (table := new_in_blocks(blocks, source, input, run.columns, compute)) is not None:
+            if (table := new_in_blocks(blocks, source, input, run, compute)) is not None:
                 return add_labels(table, input, compute)
         points = tuple(run.points)
         layout: LayoutOf = (partial(crossed_layout, points=points) if input.square

@@ -199,6 +199,10 @@ class CodedRows(RowsOfSource):
             yield place, np.hstack([codes[:, :0] if numbers is None else held[:len(codes)], codes])
             place, held = place + len(codes), held[len(codes):]
 
+    def text_parts(self, number: int, names: tuple[str, ...], most: int) -> Iterator[list[list[str]]]:
+        """Yield columns of a block as texts, at most `most` rows at a time."""
+        return self.source.text_parts(number, names, most)
+
     def key(self) -> str:
         """Return the file and its columns of text, for cache keys."""
         return repr((self.source.key(), self.names, self.categories))

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mlcli.base.rows.blocks import row_blocks
+from mlcli.base.rows.scratch import TOGETHER, release_pages
+from mlcli.base.types import Array
 from mlcli.base.values.plugins import object_at
 from mlcli.findings.finding import Arrays, File
 from mlcli.rundir.archive import require_shape, require_within
@@ -43,12 +46,19 @@ def column_lines(content: "CsvColumns", texts: int, counts: Collection[str]) -> 
     yield from csv_lines(names, () if numbers else zip(*words, strict=True))
     if not numbers:
         return
-    values = np.column_stack([content.array(name) for name in numbers])
+    columns = [content.array(name) for name in numbers]
     form = ",".join("%d" if name in counts else "%.17g" for name in numbers) + "\n"
     starts = (islice(csv_lines((), ((*row, "") for row in zip(*words, strict=True))), 1, None) if texts
-              else repeat("\n", len(values)))
-    for start, row in zip(starts, values, strict=True):
+              else repeat("\n", len(columns[0])))
+    for start, row in zip(starts, _rows_of(columns), strict=True):
         yield start[:-1] + (form % tuple(row.tolist())).replace("nan", "")
+
+
+def _rows_of(columns: Sequence[Array]) -> Iterator[Array]:
+    """Yield the rows of columns (n each), which may lie in files."""
+    for rows in row_blocks(len(columns[0]), TOGETHER, len(columns)):
+        yield from np.column_stack([column[rows] for column in columns])
+        release_pages()
 
 
 def digits(value: float) -> str:
