@@ -28,7 +28,7 @@ from mlcli.data.table.sheet import require_content
 from mlcli.data.text.delimited import Frame, csv_options, doubtful, is_endless, separator_of
 from mlcli.data.text.diagnose import NONE, Faults, refusal
 from mlcli.data.text.head import detect_dialect, read_head
-from mlcli.data.text.layout import RecordLayout, features_layout, numbers_error
+from mlcli.data.text.layout import RecordLayout, features_layout, numbers_error, word_columns
 from mlcli.data.text.records import InputText, Survey, survey_text
 
 PIECE = 2 << 20  # least bytes of a piece
@@ -304,15 +304,22 @@ class Underflows:
 
 
 def blocks_of(usual: str, opened: Opened, input: Input, compute: Compute, known: tuple[str, ...]) -> BlockFile | None:
-    """Return a text in pieces; None if it cannot be cut or its table is short (`block_file.is_short`)."""
+    """Return a text in pieces; None if it cannot be cut or its table is short (`block_file.is_short`).
+
+    Columns of text that may be categories are those of words in the first records.
+    """
     text, cuts = _survey_cuts(opened, input, separator_of(usual, input))
     if cuts.stray or not seekable(text.input):
         return None
+    head = read_head(text)
     with no_listeners():  # notes on the layout are made when the text is read
-        layout = features_layout(text, read_head(text), known)
-    if is_short(text.survey.lines * layout.width, input, compute):
+        choice = features_layout(text, head, known).choice
+        words = [choice.names[column] for column in word_columns(head.below, text.input.point)
+                 if column in choice.values]
+        text = replace(text, input=with_found(text.input, words) or text.input)
+    if is_short(text.survey.lines * len(choice.names), input, compute):
         return None
-    file = cut(text, features_layout(text, read_head(text), known), cuts)
+    file = cut(text, features_layout(text, head, known), cuts)
     require_content(file.firsts[-1], file.layout.choice.width, opened.path)
     return block_file_of_texts((file,))
 

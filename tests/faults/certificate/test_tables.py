@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,8 @@ import pytest
 
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
+from mlcli.data.options.input import Input
+from mlcli.data.read.table import read
 from mlcli.methods import METHODS, Model
 from tests.support import checks_of, distances, features, matrices
 
@@ -101,6 +104,24 @@ def test_lies_are_seen(name: str, lie: str) -> None:
     assert seen <= failed(method, data, change(model))
 
 
+def in_blocks(name: str, values: Array, folder: Path) -> tuple[Any, Any, Model]:
+    """What `fitted` returns of a table in a file, read in blocks."""
+    np.save(folder / "t.npy", values)
+    table: Any = read(Input(path=str(folder / "t.npy"), stream="always"), streams=True)
+    data = table.data()
+    method = METHODS[name](categories=["x7", "x8"], **OPTIONS[name]).resolve(data)
+    return method, method.with_metric(data), method.fit(data, Compute())
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_lies_are_seen_of_a_table_in_blocks(tmp_path: Path, name: str) -> None:
+    method, data, model = in_blocks(name, POINTS, tmp_path)
+    assert not failed(method, data, model)
+    lies = LIES if name == "famd" else {**LIES, "a partial point": (of_groups(partial=bumped), {"partial points"})}
+    for lie, (change, seen) in lies.items():
+        assert seen <= failed(method, data, change(model)), lie
+
+
 @pytest.mark.parametrize("name", ["mfa", "statis"])
 def test_partial_points_are_computed_again(name: str) -> None:
     method, data, model = fitted(name)
@@ -137,6 +158,18 @@ def test_hostile_tables_pass(name: str, table: str) -> None:
     assert np.isfinite(model.embedding).all()
     assert [check for check in checks_of(method, method.with_metric(data), model)
             if check.verdict in ("warn", "fail")] == []
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+@pytest.mark.parametrize("table", HOSTILE)
+def test_hostile_tables_in_blocks_pass(tmp_path: Path, name: str, table: str) -> None:
+    values = HOSTILE[table]
+    method, data, model = in_blocks(name, values, tmp_path)
+    whole = METHODS[name](categories=["x7", "x8"], **OPTIONS[name]).resolve(features(values)).fit(
+        features(values), Compute())
+    near = 1e-7 if table == "far from zero" else 1e-10  # there means are 1e8 deviations, and have 1e-16 of rounding
+    assert np.allclose(model.embedding, whole.embedding, rtol=0, atol=near * np.abs(whole.embedding).max())
+    assert [check for check in checks_of(method, data, model, full=True) if check.verdict in ("warn", "fail")] == []
 
 
 @cache

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pyarrow import parquet
+from pyarrow import csv, parquet
 
 from mlcli.base.types import Array
 from mlcli.core.metrics import METRICS
@@ -70,13 +70,21 @@ def test_rows_outside_of_a_metrics_domain_are_named(mlcli: Caller, metric: str, 
     assert told[0].err == told[1].err and ("row 701" in told[1].err) == (cell is not None)
 
 
-def test_categories_of_text_are_refused_in_blocks_by_name(mlcli: Caller) -> None:
+@pytest.mark.parametrize("name", ["t.parquet", "t.csv"])
+def test_categories_of_text_are_compared_in_blocks_as_in_memory(mlcli: Caller, name: str) -> None:
     parquet.write_table(table(amounts()), "t.parquet", row_group_size=200)
-    options = ("t.parquet", "--id-column", "name", "--columns", "kind,x1,x2", "-m", "mds", "--metric", "gower", "--set",
-               "method.landmarks=60", "-o", "run", "-q")
-    refused = mlcli.bare(*options, *BLOCKS)
-    assert refused.code == 78 and "categories" in refused.err and "'kind'" in refused.err
-    assert mlcli.bare(*options).code == 0
+    csv.write_csv(table(amounts()), "t.csv")
+    options = (name, "--id-column", "name", "--columns", "kind,x1,x2", "-m", "mds", "--metric", "gower", "--set",
+               "method.landmarks=60", "-q")
+    for output, more in (("blocks", BLOCKS), ("whole", ())):
+        called = mlcli.bare(*options, "-o", output, *more)
+        assert called.code == 0, called.err
+    found, expected = embedded("blocks")[1], embedded("whole")[1]
+    assert np.abs(found - expected).max() <= 1e-10 * np.abs(expected).max()
+    assert mlcli("verify", "--full", "blocks").code == 0
+    places = [mlcli("project", "blocks", name, "-o", f"{output}.csv", *more).code for output, more in (
+        ("a", BLOCKS), ("b", ()))]
+    assert places == [0, 0] and Path("a.csv").read_bytes() == Path("b.csv").read_bytes()
 
 
 def test_methods_that_are_read_in_blocks_say_under_which_conditions(mlcli: Caller) -> None:
