@@ -36,7 +36,8 @@ class MFA(GroupedMethod):
     numbers, `mlcli embed DATA --onto RUN` of all rows makes a run in which the active ones keep their coordinates and
     the others are placed; inertias are those of the active rows.
 
-    Not included: Tables that are read in blocks.
+    Larger than memory: The table is read in blocks of rows, columns of text as well, unless missing cells are estimated
+    (docs/beyond-memory.md).
 
     Files: `spectrum.csv` holds the variances of the axes; the first is at most the number of groups, and it is this
     number if all groups agree. `loadings.csv` holds the correlations of columns of numbers with the axes, and for each

@@ -69,7 +69,8 @@ class STATIS(GroupedMethod):
     Missing cells: As in `mfa`, with `--set prepare.missing=model`; the weights are those of the completed tables.
     Matrices of dissimilarities have none.
 
-    Not included: Tables that are read in blocks.
+    Larger than memory: A table of features is read in blocks of rows, columns of text as well, unless missing cells are
+    estimated (docs/beyond-memory.md). Matrices of dissimilarities are not.
 
     Files: As in `mfa`. The weights are in `groups.csv`; the mean of the partial points with these weights is the row.
     Of dissimilarities there is no `loadings.csv`, and negative eigenvalues stay in `spectrum.csv` but give no axes.
