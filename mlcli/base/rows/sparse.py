@@ -67,7 +67,7 @@ class SparseRows:
         """Single rows (m x d)."""
         return np.asarray(self.matrix[chosen].toarray())
 
-    def texts(self, number: int, names: tuple[str, ...]) -> list[list[str]]:
+    def text_parts(self, number: int, names: tuple[str, ...], most: int) -> Iterator[list[list[str]]]:
         """A matrix has no texts."""
         raise NotImplementedError
 

@@ -167,7 +167,7 @@ class TextFile:
 
     def text_parts(self, piece: int, columns: tuple[int, ...], most: int) -> Iterator[list[list[str]]]:
         """Yield columns of texts of a piece, at most `most` rows at a time; raises DataError."""
-        table = self._parsed(piece, (), columns) if columns else None
+        table: Any = self._parsed(piece, (), columns) if columns else None
         if isinstance(table, str):
             self.refused(table).require_none()
             return

@@ -10,6 +10,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.rows.memo import memoize
 from mlcli.base.rows.source import Part, RowsOfSource
 from mlcli.base.stages.stage import note
+from mlcli.base.types import Array, Indices
 from mlcli.base.values.inputs import TextColumns
 from mlcli.base.values.missing import is_missing
 from mlcli.base.values.naming import listed, shown
@@ -199,6 +200,10 @@ class CodedRows(RowsOfSource):
             yield place, np.hstack([codes[:, :0] if numbers is None else held[:len(codes)], codes])
             place, held = place + len(codes), held[len(codes):]
 
+    def take(self, chosen: Indices) -> Array:
+        """Raise NotImplementedError for any rows, of shape (m,): texts are read in blocks."""
+        raise NotImplementedError
+
     def text_parts(self, number: int, names: tuple[str, ...], most: int) -> Iterator[list[list[str]]]:
         """Yield columns of a block as texts, at most `most` rows at a time."""
         return self.source.text_parts(number, names, most)
@@ -256,5 +261,5 @@ def coded_file(found: BlockFile, input: Input, taken: TextColumns) -> BlockFile:
         _note_ids(names[0])
         choice, names = replace(choice, id=choice.categories[0]), names[1:]
     known = {name: tuple(sorted(text for text in texts[name] if not is_missing(text))) for name in names}
-    coded = CodedRows(file, names, tuple(known.values())) if names else file
+    coded: RowFile = CodedRows(file, names, tuple(known.values())) if names else file
     return replace(found, file=coded, choice=replace(choice, categories=()), categories=known)
