@@ -17,7 +17,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.machine.rates import product_rate, rates
 from mlcli.base.rows.blocks import AHEAD
 from mlcli.base.rows.scratch import bytes_in_memory, map_blocks, parts
-from mlcli.base.rows.source import Rows, in_memory, rows_of
+from mlcli.base.rows.source import WORKING, Rows, in_memory, rows_of
 from mlcli.base.stages.composition import Composition, FitStage
 from mlcli.base.stages.stage import computed, note, running, stage
 from mlcli.base.stages.steps import Passes, Step, repeated
@@ -384,7 +384,7 @@ class TablesComposition(Composition[Model]):
 
     def part_bytes(self, rows: Rows, width: int) -> float:
         """Return the bytes that a pass over rows represented by `width` columns holds for each thread."""
-        return rows.nbytes * (1 + width / max(rows.shape[1], 1))
+        return rows.nbytes + 8.0 * WORKING * min(rows.source.part, len(rows)) * width
 
     @property
     def standardized(self) -> AnyArray:
