@@ -142,7 +142,8 @@ def forces(axes: int, dof: float) -> Iterator[Any]:
         yield grid, slopes, values
     graph = random_graph(61, 900)
     pulls = np.zeros((61, axes)), np.zeros(61)
-    layouts.attract_rows((graph.starts, graph.indices.astype(np.int32), graph.lengths), places, dof, np.arange(61), pulls)
+    layouts.attract_rows((graph.starts, graph.indices.astype(np.int32), graph.lengths), places, dof, np.arange(61),
+                         pulls)
     yield pulls
     lengths = np.abs(numbers(61, 61))
     for weights in (None, np.abs(numbers(61, 61, seed=1))):
