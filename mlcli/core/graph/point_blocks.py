@@ -234,8 +234,8 @@ class PointBlocks:
                                 values=self.values, passed=passed[number])
 
         complete(work, done, place, lambda: PointBlocksCheckpoint(
-            self.indices.astype(np.int32), self.values, number, self._nearest, kept[: len(self.values)], ends, done,
-            passed, self.passed, self.skipped), progress=progress)
+            self.indices.astype(np.int32), self.values, number, most=self._nearest, kept=kept[: len(self.values)],
+            ends=ends, done=done, passed=passed, taken=self.passed, skipped=self.skipped), progress=progress)
         total: Indices = passed.sum(axis=0)
         widths = np.diff(ends, prepend=0)
         self.passed += int(widths[0] * self._points(left, right) + (widths[1:] * total[:-1]).sum())
