@@ -115,22 +115,27 @@ def is_held(file: Any, numbers: float, input: Input, compute: Compute) -> bool:
 
 @frozen
 class Texts:
-    """The ids and labels of a file, as a source of blocks."""
+    """Columns of texts of a file, as a source of blocks: all texts in lists, or the different ones in sets."""
 
     file: RowFile
     names: tuple[str, ...]
+    kind: type[list[str]] | type[set[str]] = list
+    most: int = TEXTS  # rows that are read together
 
     @property
     def blocks(self) -> int:
         """The number of blocks."""
         return len(self.file.bounds) - 1
 
-    def work(self, number: int) -> list[list[str]]:
-        """Return the columns of texts of a block."""
-        found: list[list[str]] = [[] for _ in self.names]
-        for part in self.file.text_parts(number, self.names, TEXTS):
+    def work(self, number: int) -> list[Any]:
+        """Return the texts of each column in a block."""
+        found = [self.kind() for _ in self.names]
+        for part in self.file.text_parts(number, self.names, self.most):
             for texts, some in zip(found, part, strict=True):
-                texts.extend(some)
+                if isinstance(texts, set):
+                    texts.update(some)
+                else:
+                    texts.extend(some)
         return found
 
     def stop(self) -> None:

@@ -14,7 +14,7 @@ from mlcli.base.types import Array, Indices
 from mlcli.base.values.inputs import TextColumns
 from mlcli.base.values.missing import is_missing
 from mlcli.base.values.naming import listed, shown
-from mlcli.data.formats.block_file import BlockFile, RowFile, part_rows
+from mlcli.data.formats.block_file import BlockFile, RowFile, Texts, part_rows
 from mlcli.data.options.input import Input, Range, with_categories
 from mlcli.data.options.wording import nearest
 from mlcli.data.prepare.categories import categories_of, codes_of, encode
@@ -213,35 +213,10 @@ class CodedRows(RowsOfSource):
         return repr((self.source.key(), self.names, self.categories))
 
 
-@frozen
-class TextPass:
-    """A pass over columns of text, as a source of blocks."""
-
-    file: RowFile
-    names: tuple[str, ...]
-    most: int  # rows that are read together
-
-    @property
-    def blocks(self) -> int:
-        """The number of blocks."""
-        return len(self.file.bounds) - 1
-
-    def work(self, number: int) -> list[set[str]]:
-        """Return the different texts of each column in a block."""
-        found: list[set[str]] = [set() for _ in self.names]
-        for texts in self.file.text_parts(number, self.names, self.most):
-            for known, column in zip(found, texts, strict=True):
-                known.update(column)
-        return found
-
-    def stop(self) -> None:
-        """Do nothing: blocks are short."""
-
-
 def different_texts(file: RowFile, names: tuple[str, ...]) -> list[set[str]]:
     """Return the different texts of each of some columns of a file, missing ones among them, by one pass."""
     found: list[set[str]] = [set() for _ in names]
-    with closing(results(TextPass(file, names, part_rows(TEXT * len(names))))) as every:
+    with closing(results(Texts(file, names, set, part_rows(TEXT * len(names))))) as every:
         for block in every:
             for known, some in zip(found, block, strict=True):
                 known |= some
