@@ -15,7 +15,7 @@ import numpy as np
 
 from mlcli.base.context import set_context
 from mlcli.base.rows.source import rows_of
-from mlcli.base.stages.stage import mute_notes, note, running, stage
+from mlcli.base.stages.stage import mute_notes, no_listeners, note, running, stage
 from mlcli.base.values.compute import Compute
 from mlcli.config.run_config import RunConfig
 from mlcli.core.eigen.eigensolve import Eigensolve
@@ -104,15 +104,20 @@ def hold_out(config: RunConfig, source: Table, layer: Table | None) -> tuple[Tab
     asked = config.report.setting(CALIBRATION.name)
     if asked is None or is_sketch(source):
         return source, layer, None
+    from mlcli.data.prepare.views import matched_rows, without_rows
+
     if is_run(config.input.path):
         raise ConfigError("CALIBRATION", "the rows of a finished run were all fitted by it, and none can be held out",
                           where="report.calibration", hint="make that run with {report.calibration.share}, or leave it "
                           "out here")
     if rows_of(source.values) is not None:
         CALIBRATION.refuse_blocks()
-    usable = np.arange(source.rows)
+    with no_listeners():  # preparation tells of rows that not all views have
+        places = matched_rows(source.views, config.prepare.unmatched)
+    usable = np.arange(len(places[0]))
     if source.kind == "features" and config.prepare.missing == "drop":
-        usable = np.flatnonzero(np.all([finite_rows(view.values) for view in source.views], axis=0))
+        usable = np.flatnonzero(np.all([finite_rows(view.values[own]) for view, own in zip(
+            source.views, places, strict=True)], axis=0))
     generator = np.random.default_rng((config.compute.seed, DRAW))
     count = round(asked.share * len(usable))
     if not count or count > len(usable) - LEAST:
@@ -121,8 +126,9 @@ def hold_out(config: RunConfig, source: Table, layer: Table | None) -> tuple[Tab
                           where="report.calibration.share", hint="leave it out, or give a "
                           f"{'smaller' if count else 'larger'} share")
     chosen = np.sort(generator.choice(usable, count, replace=False))
+    whole, held = without_rows(source.views, [own[chosen] for own in places])
+    chosen = places[0][chosen]
     fitted = np.delete(np.arange(source.rows), chosen)
-    whole, held = source.take(fitted), source.take(chosen)
     if source.kind != "features":  # dissimilarities from the rows of the fit
         held = replace(held, values=source.values[np.ix_(chosen, fitted)], columns=whole.columns)
     note("N-HELD-OUT", f"{len(chosen):,} of {counted(source.rows, 'row')} held out of the fit, and placed by it: p of "

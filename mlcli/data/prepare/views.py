@@ -52,10 +52,15 @@ def chain_views(tables: Sequence[Table]) -> Table:
 
 @frozen
 class MatchedViews:
-    """The rows that all views have, and their numbers in the first."""
+    """The rows that all views have, and their numbers in each."""
 
     table: Table  # its views in the same order
-    kept: Indices  # rows of the first table
+    rows: Sequence[Indices]  # of each view (m each), in the order of the first
+
+    @property
+    def kept(self) -> Indices:
+        """The rows of the first table."""
+        return self.rows[0]
 
 
 def match_views(tables: Sequence[Table], policy: str, remedy: str = UNMATCHED) -> MatchedViews:
@@ -63,6 +68,14 @@ def match_views(tables: Sequence[Table], policy: str, remedy: str = UNMATCHED) -
 
     Raises DataError for unmatched rows unless dropped, with a remedy. Rows without ids are matched by number.
     """
+    positions = matched_rows(tables, policy, remedy)
+    parts = [table if np.array_equal(chosen, np.arange(len(table.ids))) else table.take(chosen)
+             for table, chosen in zip(tables, positions, strict=True)]
+    return MatchedViews(chain_views([replace(part, ids=parts[0].ids) for part in parts]), positions)
+
+
+def matched_rows(tables: Sequence[Table], policy: str, remedy: str = UNMATCHED) -> list[Indices]:
+    """Return the rows of each table that all have (m each), matched by id; raises DataError as `match_views` does."""
     first, *others = tables
     if all(isinstance(table.ids, RowNumbers) for table in tables):
         positions = [np.arange(min(len(table.ids) for table in tables), dtype=np.int64)] * len(tables)
@@ -71,9 +84,15 @@ def match_views(tables: Sequence[Table], policy: str, remedy: str = UNMATCHED) -
         rows = np.flatnonzero((places >= 0).all(axis=0))
         positions = [rows, *places[:, rows]]
     _require_matched(tables, positions, policy, remedy)
-    parts = [table if np.array_equal(chosen, np.arange(len(table.ids))) else table.take(chosen)
-             for table, chosen in zip(tables, positions, strict=True)]
-    return MatchedViews(chain_views([replace(part, ids=parts[0].ids) for part in parts]), positions[0])
+    return positions
+
+
+def without_rows(tables: Sequence[Table], rows: Sequence[Indices]) -> tuple[Table, Table]:
+    """Return the first table with the others as its views without some rows of each, and these alone (m each)."""
+    others = [np.delete(np.arange(len(table.ids)), gone) for table, gone in zip(tables, rows, strict=True)]
+    left, taken = (chain_views([table.take(chosen) for table, chosen in zip(tables, parts, strict=True)])
+                   for parts in (others, rows))
+    return left, taken
 
 
 def _places(table: Table, other: Table) -> Indices:

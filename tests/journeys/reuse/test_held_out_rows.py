@@ -57,6 +57,28 @@ def test_dissimilarities_are_held_out_as_rows_and_columns(mlcli: Caller) -> None
     np.testing.assert_allclose(found.scores, placed[:, 2], rtol=1e-9)
 
 
+@pytest.mark.medium
+def test_rows_of_views_are_held_out_by_their_ids(mlcli: Caller) -> None:
+    """Whatever their order in the second file; rows that it lacks are neither fitted nor held out."""
+    views, order = POINTS[:, :2] ** 2 + POINTS[:, 2:], np.random.default_rng(1).permutation(80)
+    write("data.csv", POINTS)
+    for name, rows in (("same", np.arange(80)), ("other", order), ("fewer", order[order > 4])):
+        lines = [f"r{row},{','.join(map(repr, views[row].tolist()))}" for row in rows.tolist()]
+        Path(f"{name}.csv").write_text("\n".join(["id,u,v", *lines]) + "\n")
+        called = mlcli.bare("data.csv", "-m", "cca", "--view", f"{name}.csv", "--calibrate", "0.25", "--set",
+                            "prepare.unmatched=drop", "-o", f"run-{name}")
+        assert called.code == 0, called.err
+        assert mlcli("verify", "--full", f"run-{name}").code == 0
+    for file in ("embedding.csv", "calibration.csv"):
+        (ids, numbers), (others, found) = table(f"run-same/{file}"), table(f"run-other/{file}")
+        assert ids == others
+        np.testing.assert_allclose(found, numbers, atol=1e-10)
+    fitted, held = table("run-fewer/embedding.csv")[0], table("run-fewer/calibration.csv")[0]
+    assert len(held) == 19 and sorted([*fitted, *held]) == sorted(f"r{row}" for row in range(5, 80))
+    left = [line.partition(",")[0] for line in Path("run-fewer/dropped.csv").read_text().splitlines()[1:]]
+    assert left == [f"r{row}" for row in range(5)]
+
+
 def test_rows_with_gaps_are_dropped_and_not_held_out(mlcli: Caller) -> None:
     rows = POINTS.copy()
     rows[::4, 1] = np.nan
