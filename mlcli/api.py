@@ -298,7 +298,9 @@ def embed(array: Any, method: str | None = None, *, kind: str | None = None, ids
         if isinstance(array, str | PathLike):
             _require_unnamed(names)
             return fit_run(build(_layer(str(array), method, kind, set or {}, options, view, onto)))
-        config = build(_layer(HERE, method, kind, set or {}, options, onto=onto))
+        from mlcli.pipeline.run import as_parent
+
+        config = as_parent(build(_layer(HERE, method, kind, set or {}, options, onto=onto)))
         given = config.input_of_method
         return fit_run(config, lambda: table_of(array, given, config.compute, **names, view=view,
                                             categories=config.method.distance.categories,

@@ -27,9 +27,10 @@ from mlcli.config.layers import (
     without_value,
 )
 from mlcli.config.run_config import RunConfig
-from mlcli.config.sweep import SweepVariant, expand, file_name, flatten
+from mlcli.config.sweep import SweepVariant, expand, flatten
 from mlcli.config.yaml_file import NEEDS, dump
 from mlcli.core.chain.stages import Stages
+from mlcli.data.files.formats import file_name
 from mlcli.data.options.numbers import EXACT
 from mlcli.errors import ConfigError
 from mlcli.findings import FINDINGS

@@ -16,7 +16,7 @@ from mlcli.config.onto import Onto
 from mlcli.config.report_options import MOST_CELLS, Report, added_findings, with_all_findings
 from mlcli.core.metrics import METRICS
 from mlcli.data.options.formats import FORMATS
-from mlcli.data.options.input import Input, WithMatrices
+from mlcli.data.options.input import Input, WithMatrices, WithTables
 from mlcli.data.prepare.prepare import Prepare
 from mlcli.errors import ConfigError, MlcliError
 from mlcli.methods import METHODS, AnyMethod, methods_accepting, methods_in_blocks
@@ -101,7 +101,8 @@ class RunConfig(Options):
     def _require_onto(self, onto: Onto) -> None:
         """Raise ConfigError if rows cannot be added to a map: for other input than features, or more than one view."""
         wrong = next((what for what, there in (
-            (f"input.kind: {self.input.kind}", self.input.kind != "features"), ("a second view", self.input.views),
+            (f"input.kind: {self.input.kind}", self.input.kind != "features"),
+            ("a second view", self.input.views and not self.joins_views),
             ("input.stream: always", self.input.stream == "always")) if there), None)
         if wrong is not None:
             raise ConfigError("ONTO-INPUT", f"rows of features are added to a map, and not with {wrong}",
@@ -145,9 +146,15 @@ class RunConfig(Options):
 
     @property
     def input_of_method(self) -> Input:
-        """The options of the input, whose views are matrices like the first one where the method takes them so."""
-        matrices = self.input.kind == "dissimilarities" and self.method.views_match
-        return self.input.chosen_as(WithMatrices) if matrices else self.input
+        """The options of the input, whose views are read like the first one where the method takes them so."""
+        if self.input.kind == "dissimilarities" and self.method.views_match:
+            return self.input.chosen_as(WithMatrices)
+        return self.input.chosen_as(WithTables) if self.joins_views else self.input
+
+    @property
+    def joins_views(self) -> bool:
+        """Whether the columns of views lie beside those of the first file, in one table."""
+        return self.input.kind == "features" and self.method.joins_views
 
     def with_image(self, image: tuple[int, ...] | None, columns: int) -> "RunConfig":
         """Return the configuration with an image shape, if none is chosen and the report can draw such rows."""

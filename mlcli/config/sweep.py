@@ -13,7 +13,7 @@ from typing import Any
 
 from mlcli.base.frozen import frozen
 from mlcli.config.layers import Layer, assignment
-from mlcli.data.files.formats import ENDINGS
+from mlcli.data.files.formats import file_name
 from mlcli.errors import ConfigError, InputMissing
 
 LONGEST = 160  # bytes of a name: names of drafts and failed runs are longer, and file systems allow 255
@@ -232,16 +232,6 @@ def name_of(values: Mapping[str, Any], labels: Mapping[str, str]) -> str:
     rest = [f"{quoted_part(labels[path])}={quoted_part(value_text(value))}" for path, value in values.items()
             if path != INPUT]
     return ",".join([*first, *rest])
-
-
-def file_name(path: Any) -> str:
-    """Return an input's name without its endings; `stdin` for standard input."""
-    if path == "-":
-        return "stdin"
-    name = Path(str(path)).name
-    while Path(name).suffix.lower() in ENDINGS:
-        name = Path(name).stem
-    return name or "data"
 
 
 def value_text(value: Any) -> str:

@@ -38,6 +38,7 @@ class PartialFinding(Finding["CsvColumns"]):
 
     def cells(self, method: "Method", table: "Table") -> float:
         """Return as many numbers as rows, groups and axes make."""
+        from mlcli.base.values.inputs import Features
         from mlcli.methods.tables.combine import TablesMethod
 
         chain = method.chain_of(table.kind)
@@ -46,7 +47,9 @@ class PartialFinding(Finding["CsvColumns"]):
             return table.rows * len(tables) * (axes if isinstance(axes, int) else 0)
         if not isinstance(method, TablesMethod) or not method.places_partial:
             return 0
-        return table.rows * len(method.groups_of(table.columns)) * method.axes.count
+        data = table.data()
+        count = len(method.groups_of(data)) if isinstance(data, Features) else len(table.views)
+        return table.rows * count * method.axes.count
 
     def sections(self, value: "CsvColumns", run: "FinishedRun") -> Iterable[tuple[Place, "Part"]]:
         """Return some rows joined with their partial points."""

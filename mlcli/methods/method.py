@@ -95,6 +95,7 @@ class Method(Options):
     can_resample: ClassVar[bool] = False  # whether rows have no order; for a method without chain and columns' model
     unit_free: ClassVar[bool] = False  # whether another unit of a column changes no coordinates
     most_views: ClassVar[float] = 2  # views that it takes, where it takes more than one
+    joins_views: ClassVar[bool] = False  # whether further tables of features are columns beside those of the first one
     views_match: ClassVar[bool] = False  # whether views of a matrix of dissimilarities are such matrices as well
     variants: ClassVar[tuple[Variant, ...]] = (variant(),)  # variants of options that compute something else
     baseline: ClassVar[bool] = False  # whether it is the linear baseline of `mlcli explore`

@@ -208,7 +208,7 @@ def document_of(certificate: Certificate, result: Result, files: Mapping[str, Ma
     hashes: dict[str, Any] = {"input": {"sha256": origin.sha256 if origin else None},
                               "files": {name: known for name, known in files.items() if name != names.CONFIG}}
     place = hashes["input"]
-    for other in result.source.views[1:]:
+    for other in result.source.parts[1:]:
         if other.source:
             place["view"] = place = {"sha256": other.source.sha256}
     if labels := result.source.labels_source:
@@ -425,7 +425,7 @@ def same_model(stored: Mapping[str, Any], result: Result) -> Check:
         return count("model", wrong, "parts of the model read back that are not the run's")
     meant = result.finished()
     wrong = int(tuple(stored["trained"]) != tuple(meant.trained)) + sum(
-        stored[name] != getattr(meant, name) for name in ("coding", "rule"))
+        stored[name] != getattr(meant, name) for name in ("coding", "rule", "files"))
     held = [*(step.preparation for step in stored["reductions"]), stored["preparation"]]
     made = [*(step.preparation for step in meant.reductions), meant.preparation]
     wrong += abs(len(held) - len(made))

@@ -22,17 +22,19 @@ from mlcli.config.run_config import RunConfig
 from mlcli.core.model import Model
 from mlcli.data.options.input import Input
 from mlcli.data.options.wording import counted, place
+from mlcli.data.prepare.categories import recode
 from mlcli.data.prepare.missing import NEW, complete
 from mlcli.data.prepare.prepare import Prepared, remaining_rows
+from mlcli.data.prepare.views import files_of
 from mlcli.data.table.row_numbers import RowNumbers, join_ids
 from mlcli.data.table.sheet import numbered_names
 from mlcli.data.table.table import HERE, Table
 from mlcli.errors import ConfigError, DataError, InputMissing, UnsafeFile
 from mlcli.findings.frame.onto import OntoRows
 from mlcli.findings.frame.result import Start
-from mlcli.pipeline.new_rows import read_rows
+from mlcli.pipeline.new_rows import read_rows, require_files, rows_in_one_table
 from mlcli.pipeline.read_parts import loadings_of, stated_spectrum
-from mlcli.pipeline.read_run import config_of
+from mlcli.pipeline.read_run import config_of, facts_of_views, moved
 from mlcli.rundir import names
 from mlcli.rundir.archive import read_model
 from mlcli.rundir.embedding import dropped_rows, intact_embedding
@@ -67,7 +69,7 @@ class Parent:
                  "it has several views" if found.views else
                  "it has no rows" if not self.manifest["embedding"]["rows"] else
                  "its input names the points in columns" if found.transpose else
-                 "its columns are answers or categories" if found.categories or found.coding is not None else "")
+                 "its columns are answers in words" if found.coding is not None else "")
         if wrong:
             raise ConfigError("ONTO-RUN", f"no rows can be added to this run: {wrong}", where=place(str(self.folder)),
                               hint="fit all rows in one run, without {onto.run}")
@@ -95,20 +97,19 @@ class Parent:
         return self._read_again(begin) if held is None else held
 
     def _read_again(self, begin: Callable[[RunConfig], Start]) -> Array:
-        known, input = self.manifest["input"], self.config.input
-        path = input.path
-        if not is_there(Path(path)) and path != "-":
-            path = known.get("absolute") or path
-        lack = "the model of the run holds no features of its rows"
-        if path == "-" or not is_there(Path(path)):
-            raise InputMissing("ONTO-FEATURES", f"the input of the run is gone, and {lack}", where=place(path),
+        config, lack = moved(self.config, self.manifest, None, ()), "the model of the run holds no features of its rows"
+        paths = [config.input.path, *(str(view.path) for view in config.input.views)]
+        if gone := [path for path in paths if path == "-" or not is_there(Path(path))]:
+            raise InputMissing("ONTO-FEATURES", f"the input of the run is gone, and {lack}", where=place(gone[0]),
                                hint="put it back there, or fit all rows in one run")
         with mute_notes():
-            start = begin(self.config.replace(input=input.replace(path=path), output=None))
-        source, table = start.source.source, start.prepared.table
-        if source is None or source.sha256 != known.get("sha256"):
-            raise UnsafeFile("ONTO-FEATURES", f"this is not the file that the run was made from, and {lack}",
-                             where=place(path), hint="put the former file back, or fit all rows in one run")
+            start = begin(config.replace(output=None))
+        known, table = self.manifest["input"], start.prepared.table
+        for path, part, facts in zip(paths, start.source.parts, (known, *facts_of_views(known, len(paths) - 1)),
+                                     strict=True):
+            if part.source is None or part.source.sha256 != facts.get("sha256"):
+                raise UnsafeFile("ONTO-FEATURES", f"this is not the file that the run was made from, and {lack}",
+                                 where=place(path), hint="put the former file back, or fit all rows in one run")
         if rows_of(table.values) is not None:
             raise ConfigError("ONTO-INPUT", f"the input of the run is larger than memory, and {lack}",
                               where=place(path), hint="give more memory, or place the new rows by mlcli project")
@@ -194,7 +195,7 @@ def begin_onto(config: RunConfig, onto: Onto, begin: Callable[[RunConfig], Start
     known = parent.embedding()
     rows = parent.rows(model, len(known.ids), begin)
     source = in_order_of(given, model) if given is not None else read_rows(
-        model, parent.input_with_ids(model), config.input, config.compute)
+        model, parent.input_with_ids(model), config.input, config.compute, closed=True)
     prepared, dropped = prepared_rows(source, model)
     if rows.shape[1] != prepared.values.shape[1]:
         raise UnsafeFile("ONTO-FEATURES", f"the run has rows of {rows.shape[1]} prepared columns, and its preparation "
@@ -207,36 +208,48 @@ def begin_onto(config: RunConfig, onto: Onto, begin: Callable[[RunConfig], Start
     if onto.changed == "place":
         joined[again.old[changed]] = prepared.values[again.new[changed]]
     fresh = np.setdiff1d(np.arange(len(prepared.ids)), again.new)
-    moved = again.old[changed] if onto.changed == "place" else np.zeros(0, dtype=np.int64)
+    anew = again.old[changed] if onto.changed == "place" else np.zeros(0, dtype=np.int64)
     table = replace(
         prepared, values=np.vstack([joined, prepared.values[fresh]]), ids=joined_ids(known, prepared, fresh),
-        id_name=known.id_name, labels=joined_labels(known, prepared, fresh), places=None)
-    if not len(fresh) and not len(moved):
+        id_name=known.id_name, labels=joined_labels(known, prepared, fresh), places=None,
+        files=files_of([source] * len(model.files), model.columns_of_files))
+    if not len(fresh) and not len(anew):
         note("N-ONTO-NOTHING", "the run has all of these rows already: its map is kept as it is")
     if len(again.new) > len(changed) or (len(changed) and onto.changed == "keep"):
-        note("N-ONTO-AGAIN", f"{counted(len(again.new) - len(moved), 'row')} of the run came again and stayed in place",
-             rows=len(again.new) - len(moved))
-    if onto.way == "tied" and len(moved) == len(rows):
+        note("N-ONTO-AGAIN", f"{counted(len(again.new) - len(anew), 'row')} of the run came again and stayed in place",
+             rows=len(again.new) - len(anew))
+    if onto.way == "tied" and len(anew) == len(rows):
         raise ConfigError("ONTO-WAY", "all rows of the run came again with other numbers, so that none is tied to its "
                           "place", where="onto.way", hint="give {onto.way=refit}")
     added = OntoRows(
-        parent=model, coordinates=known.values, moving=np.append(moved, np.arange(len(rows), len(table.ids))),
+        parent=model, coordinates=known.values, moving=np.append(anew, np.arange(len(rows), len(table.ids))),
         fresh=fresh if prepared.places is None else prepared.places[fresh], way=onto.way,
         model=None if onto.way == "refit" else parent.fitted(model, known.values),
         weight=onto.weight if onto.way == "tied" else None, fit_rows=parent.fit_rows,
         facts={**parent.facts(), "way": onto.way, **({"weight": onto.weight} if onto.way == "tied" else {}),
                "old": len(rows), "new": len(fresh),
-               "again": len(again.new), "changed": len(changed), "placed": len(moved),
+               "again": len(again.new), "changed": len(changed), "placed": len(anew),
                "ancestors": [*parent.manifest.get("onto", {}).get("ancestors", ()), parent.facts()]})
     return Start(source, None, Prepared(table, model.preparation, dropped), onto=added)
 
 
 def in_order_of(given: Table, model: StoredModel) -> Table:
-    """Return rows in memory with the columns of a run in its order: by name where they have these names, else as given.
+    """Return rows in memory as one table with the columns of a run in its order, and the numbers of its categories.
+
+    Raises ConfigError for another number of tables, and DataError for other columns and unknown categories.
+    """
+    if given.view is None:
+        return recode(columns_in_order(given, tuple(model.steps[0].preparation.columns)), model.categories)
+    require_files(model, len(given.views))
+    return recode(rows_in_one_table(model, [columns_in_order(view, columns) for view, columns in zip(
+        given.views, model.files.values(), strict=True)]), model.categories)
+
+
+def columns_in_order(given: Table, wanted: tuple[str, ...]) -> Table:
+    """Return rows with the `wanted` columns in their order: by name where they have these names, else as given.
 
     Raises DataError for other columns.
     """
-    wanted = tuple(model.steps[0].preparation.columns)
     if tuple(given.columns) == wanted:
         return given
     if {*wanted} <= {*given.columns}:

@@ -1,6 +1,6 @@
 """A run directory read back: what its report shows, and what `compare` sets side by side."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -8,16 +8,20 @@ from typing import Any
 import numpy as np
 
 from mlcli.base.types import Indices
+from mlcli.base.values.naming import shown
 from mlcli.base.values.options import TAG
 from mlcli.base.values.plugins import require_installed
 from mlcli.base.values.scaling import all_finite
 from mlcli.config import build
 from mlcli.config.layers import Layer, from_file
 from mlcli.config.run_config import RunConfig
+from mlcli.data.files.formats import file_name
 from mlcli.data.options.input import Input, LabelFile
+from mlcli.data.options.wording import place
 from mlcli.data.read.labels import labels_of, read_labels
 from mlcli.data.read.table import read
 from mlcli.data.table.table import Table
+from mlcli.errors import ConfigError
 from mlcli.findings import FINDINGS
 from mlcli.findings.finding import Finding
 from mlcli.findings.frame.finished_run import Embedding, FinishedRun
@@ -28,7 +32,7 @@ from mlcli.rundir import names
 from mlcli.rundir.embedding import embedding_files, read_embedding
 from mlcli.rundir.manifest import read_manifest, require_intact
 from mlcli.rundir.names import MANIFEST
-from mlcli.rundir.reading import damaged, json_of, own_file
+from mlcli.rundir.reading import damaged, is_there, json_of, own_file
 
 WHOLE = Layer()  # nothing said: as the run was made
 
@@ -182,3 +186,52 @@ def config_of(folder: Path, manifest: Mapping[str, Any], drawing: Layer = WHOLE)
     if TAG in drawing.values.get("report", {}).get("outlines", {}):  # other outlines have other options
         layer.values.get("report", {}).pop("outlines", None)
     return build.build(drawing.over(layer), fits=False)
+
+
+def moved(config: RunConfig, manifest: Mapping[str, Any], given: str | None, views: Sequence[str]) -> RunConfig:
+    """The configuration with the files where they lie now, or where the run found them.
+
+    Raises ConfigError for a view that the run has not, and DependencyMissing for a format that is not installed.
+    """
+    first, others, known = config.input.path, config.input.views, manifest["input"]
+    require_installed((kept for kept in manifest.get("plugins", ()) if kept["table"] == "formats"), first)
+    if views and not others:
+        raise ConfigError("NO-VIEW", "the run has no second view", where="--view", hint="leave it out")
+    if len(views) > len(others):
+        raise ConfigError("NO-VIEW", f"the run has {len(others)} views besides its input", where="--view",
+                          hint="leave it out")
+    first = existing_path(first, known) if given is None else given
+    second, *further = [
+        section.replace(path=views[place] if place < len(views) else existing_path(str(section.path), facts))
+        for place, (section, facts) in enumerate(zip(others, facts_of_views(known, len(others)), strict=True))
+    ] or [config.input.view]
+    if others and config.joins_views:
+        require_names((config.input.path, *(str(view.path) for view in others)),
+                      (first, str(second.path), *(str(view.path) for view in further)))
+    labels = config.input.labels
+    if labels.path is not None:
+        labels = labels.replace(path=existing_path(labels.path, known.get("labels") or {}))
+    return config.replace(input=config.input.replace(
+        path=first, view=second.replace(further=tuple(further)) if further else second, labels=labels))
+
+
+def require_names(paths: Sequence[str], others: Sequence[str]) -> None:
+    """Raise ConfigError for other files whose names differ from those by which a run called its tables."""
+    for path, other in zip(paths, others, strict=True):
+        if file_name(path) != file_name(other):
+            raise ConfigError("FILE-NAME", f"the tables of this run have the names of their files, and one is "
+                              f"{shown(file_name(path))}", where=place(other), hint="give a copy under that name")
+
+
+def facts_of_views(known: dict[str, Any], count: int) -> list[dict[str, Any]]:
+    """Return what a run recorded of the second view and further ones, each within that of the view before."""
+    found = []
+    for _ in range(count):
+        known = known.get("view") or {}
+        found.append(known)
+    return found
+
+
+def existing_path(path: str, known: dict[str, Any]) -> str:
+    """Return the path, or if nothing is there, the absolute path that the run recorded."""
+    return path if path == "-" or is_there(Path(path)) else known.get("absolute") or path

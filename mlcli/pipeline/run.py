@@ -192,8 +192,9 @@ def write(folder: Path, result: Result, findings: Mapping[str, Any]) -> dict[str
 
             scored = result.scored or score_model(result)
             model = {**vars(scored.model), "unfolded": result.model.unfolded}
-            if model["onto"] is None:  # as in the models of earlier versions
-                del model["onto"]
+            for name in ("onto", "files"):  # without them as in the models of earlier versions
+                if not model[name]:
+                    del model[name]
             arrays[names.ARRAYS] = archive.save(folder, model)
     if products := config.report.products_to_keep():
         write_kept(folder, result.model.products, products)
@@ -226,15 +227,15 @@ def facts(result: Result, journal: Journal, certificate: Certificate) -> dict[st
     source, config, spectrum = result.source, result.config, result.model.spectrum
     threads = config.compute.allowed_threads()
     view: dict[str, Any] = {}
-    for section, table in reversed([*zip(config.input.views, source.views[1:], strict=True)]):
+    for section, table in reversed([*zip(config.input.views, source.parts[1:], strict=True)]):
         view = {"view": {**table.facts(section.path), **view}}
-    files = [file.format for table in source.views for file in (table.source, table.labels_source) if file is not None]
+    files = [file.format for table in source.parts for file in (table.source, table.labels_source) if file is not None]
     formats = [FORMATS.plugin(name) for name in dict.fromkeys(files) if name not in NO_FORMATS]
     added = [plugin.facts() for plugin in (*config.plugins(), *formats) if plugin is not None]
     return {
         "method": config.method.name,
         **({"plugins": added} if added else {}),
-        "input": {**source.facts(config.input.path), **view}, **result.start.facts,
+        "input": {**source.parts[0].facts(config.input.path), **view}, **result.start.facts,
         **({} if result.start.onto is None else {"onto": {
             **result.start.onto.facts, **({"fit_rows": result.start.onto.fit_rows} if result.model.added else {}),
             **({} if result.start.onto.weight is None else {"moved": moves_of(

@@ -26,7 +26,7 @@ from mlcli.data.options.input import Input, require_bare
 from mlcli.data.options.wording import counted, place
 from mlcli.data.prepare.apply import prepare
 from mlcli.data.prepare.categories import require_unchanged
-from mlcli.data.prepare.missing import MODELS, REMEDY, WITH_CATEGORIES, finite_rows
+from mlcli.data.prepare.missing import MODELS, REMEDY, WITH_CATEGORIES, Dropped, finite_rows, refuse
 from mlcli.data.prepare.prepare import Prepared, no_preparation
 from mlcli.data.read.table import read
 from mlcli.data.table.table import Source, Table
@@ -80,18 +80,39 @@ def begin(config: RunConfig, process: Process = ALONE, given: Table | None = Non
     config.prepare.require_input(config.input)
     with _method_named(config):
         source, run = source_of(config, read, process) if given is None else (given, None)
+    with _remedy_of_method(config):
+        source, alone = with_joined_views(config, source)
     require_unchanged(config.prepare, source.columns if config.method.domain == "answers" else source.categories)
     layer, genes = None, config.prepare.variable_genes
     if genes is not None and genes.layer is not None and not is_sketch(source):
         layer = read_gene_layer(config, genes.layer, source, from_file=run is None and given is None)
     source, layer, held = hold_out(config, source, layer)
     with _remedy_of_method(config):
-        prepared = prepare(config.prepare, source, layer)
+        prepared = prepare(config.prepare.replace(unmatched="error") if source.files else config.prepare, source, layer)
+    prepared = replace(prepared, dropped=(*alone, *prepared.dropped))
     if config.prepare.reduce is None:
         return Start(source, run, prepared, held_out=held)
     first = reduce_by_pca(config.prepare.reduce, prepared, config.compute)
     scores = first.scores
     return Start(source, run, Prepared(scores, no_preparation(scores.columns), prepared.dropped), first, held)
+
+
+def with_joined_views(config: RunConfig, source: Table) -> tuple[Table, tuple[Dropped, ...]]:
+    """Return the table with the columns of its views beside its own where the method takes them so, and the rows that
+    not all of them have, which are dropped.
+
+    Raises DataError as `join_views` does, and for missing cells where they are refused, and ConfigError for transforms
+    that take a row as a whole.
+    """
+    if source.view is None or not config.joins_views:
+        return source, ()
+    from mlcli.data.prepare.views import join_views, require_cellwise
+
+    require_cellwise(config.prepare.transform)
+    if config.prepare.missing == "error":
+        for part in source.views:  # so that the error names its file
+            refuse(part)
+    return join_views(source.views, config.prepare.unmatched)
 
 
 def hold_out(config: RunConfig, source: Table, layer: Table | None) -> tuple[Table, Table | None, Table | None]:

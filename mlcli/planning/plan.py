@@ -169,7 +169,7 @@ def steps_before_fit(config: RunConfig, start: Start, ahead: Sequence[Step]) -> 
     source, first = start.source, start.reduced
     table = (start.prepared if first is None else first.given).table
     size, threads = float(table.bytes), config.compute.thread_count()
-    files = [part.source for part in source.views if part.source is not None]
+    files = [part.source for part in source.parts if part.source is not None]
     seconds = sum(file.bytes * rates_at_hand().parsed / threads if file.format in TEXTS
                   else max(file.bytes, size) * rates_at_hand().loaded for file in files)
     how = ", ".join(f"{file.format}, {bytes_in_words(file.bytes)}" for file in files)

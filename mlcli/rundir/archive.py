@@ -173,7 +173,7 @@ LARGEST_HEADER = 2**20  # bytes
 MANY = 2**22  # bytes of arrays that are hashed while they are written or read
 LATER: dict[str, Any] = {  # what earlier versions did not have
     "transpose": False, "categories": {}, "reductions": (), "views": (), "joint": None, "coding": None,
-    "rule": None, "invented": False, "score": None, "onto": None}
+    "rule": None, "invented": False, "score": None, "onto": None, "files": {}}
 FORMER_NAMES = {"growth": "onto"}  # of parts
 ARCHIVE = Archive(Kinds())
 
@@ -332,7 +332,9 @@ def require_fit(model: Mapping[str, Any]) -> None:
             and (model["rule"] is None or declaration(model["rule"]).tag == "similarity-rule")
             and isinstance(model["id_name"], str) and model["kind"] in get_args(Input.model_fields["kind"].annotation)
             and isinstance(model["invented"], bool)
-            and (model["onto"] is None or declaration(model["onto"]).tag == "map-rows")):
+            and (model["onto"] is None or declaration(model["onto"]).tag == "map-rows")
+            and isinstance(model["files"], dict)
+            and all(is_of(columns, tuple[str, ...]) for columns in model["files"].values())):
         raise Unfit("a part of the model is of another type")
     if not isinstance(model["score"], ManifoldScore | None):
         raise Unfit("score is of another type")
@@ -349,6 +351,9 @@ def require_fit(model: Mapping[str, Any]) -> None:
              *nested_parts(model["joint"], "joint"), *nested_parts(model["onto"], "onto")]
     require_step(preparation, projector, parts, "", width)
     require_views(projector, model["views"], model["joint"])
+    first = model["reductions"][0].preparation if model["reductions"] else preparation
+    if (files := model["files"]) and sum(map(len, files.values())) != len(first.columns):
+        raise Unfit("files have other columns than the preparation")
 
 
 def is_coding(part: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -119,6 +120,8 @@ class StoredModel:
     invented: bool = False  # whether the ids of its rows are their numbers, which no file gave
     score: ManifoldScore | None = None  # of the last step
     onto: MapRows | None = None  # of a run that added rows to the map of another
+    # columns of each of several files by its name, as it has them; they lie side by side in the input
+    files: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def points(self, count: int) -> Array | None:
         """Return the prepared rows (n x d) of a fit to so many rows; None where the model does not hold them all."""
@@ -133,6 +136,12 @@ class StoredModel:
         view = self.views[number - 2]
         return replace(self, reductions=(), preparation=view.preparation, projector=view.projector, views=(),
                        joint=None, score=view.score)
+
+    @property
+    def columns_of_files(self) -> dict[str, tuple[str, ...]]:
+        """The columns of each of several files by its name, as they are called in the input."""
+        names = iter(self.steps[0].preparation.columns)
+        return {file: tuple(islice(names, len(columns))) for file, columns in self.files.items()}
 
     @property
     def drops(self) -> bool:

@@ -28,6 +28,7 @@ from mlcli.data.read.table import read as read_table
 from mlcli.data.table.row_numbers import places_of
 from mlcli.data.write.h5ad import copy_h5ad
 from mlcli.errors import ConfigError, DataError, OutputRefused, RefusedByPlan
+from mlcli.pipeline.read_run import moved
 from mlcli.publication.publish import refuse_existing, write_whole
 from mlcli.rundir import names
 from mlcli.rundir.archive import read_model
@@ -36,7 +37,7 @@ from mlcli.rundir.manifest import require_intact
 from mlcli.rundir.reading import is_there, own_file
 from mlcli.runs import scanpy_members as scanpy
 from mlcli.runs.export import Exported, exported
-from mlcli.runs.input import REMOTE, moved, require_input, run_before
+from mlcli.runs.input import REMOTE, require_input, run_before
 from mlcli.runs.neighbor_graph import neighbor_graph
 from mlcli.runs.relate import InputRows, read_input
 from mlcli.runs.scanpy_members import Places

@@ -1,60 +1,22 @@
 """The input of a finished run: where it lies now, and whether it is still what the run read."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 from mlcli.base.context import context
-from mlcli.base.values.plugins import require_installed
 from mlcli.config.run_config import RunConfig
 from mlcli.data.files.remote import is_remote, state_of
 from mlcli.data.files.source import remote_hash
 from mlcli.data.options.input import LabelFile, View
 from mlcli.data.options.wording import place
-from mlcli.errors import ConfigError, InputMissing, UnsafeFile
+from mlcli.errors import InputMissing, UnsafeFile
 from mlcli.findings.frame.finished_run import FinishedRun
+from mlcli.pipeline.read_run import existing_path, facts_of_views, moved
 from mlcli.rundir import names
 from mlcli.rundir.reading import is_intact, is_run, is_there
 
 REMOTE = "on a network"  # the state of an input that is not opened there
-
-
-def moved(config: RunConfig, manifest: Mapping[str, Any], given: str | None, views: Sequence[str]) -> RunConfig:
-    """The configuration with the files where they lie now, or where the run found them.
-
-    Raises ConfigError for a view that the run has not, and DependencyMissing for a format that is not installed.
-    """
-    first, others, known = config.input.path, config.input.views, manifest["input"]
-    require_installed((kept for kept in manifest.get("plugins", ()) if kept["table"] == "formats"), first)
-    if views and not others:
-        raise ConfigError("NO-VIEW", "the run has no second view", where="--view", hint="leave it out")
-    if len(views) > len(others):
-        raise ConfigError("NO-VIEW", f"the run has {len(others)} views besides its input", where="--view",
-                          hint="leave it out")
-    first = existing_path(first, known) if given is None else given
-    second, *further = [
-        section.replace(path=views[place] if place < len(views) else existing_path(str(section.path), facts))
-        for place, (section, facts) in enumerate(zip(others, facts_of_views(known, len(others)), strict=True))
-    ] or [config.input.view]
-    labels = config.input.labels
-    if labels.path is not None:
-        labels = labels.replace(path=existing_path(labels.path, known.get("labels") or {}))
-    return config.replace(input=config.input.replace(
-        path=first, view=second.replace(further=tuple(further)) if further else second, labels=labels))
-
-
-def facts_of_views(known: dict[str, Any], count: int) -> list[dict[str, Any]]:
-    """Return what a run recorded of the second view and further ones, each within that of the view before."""
-    found = []
-    for _ in range(count):
-        known = known.get("view") or {}
-        found.append(known)
-    return found
-
-
-def existing_path(path: str, known: dict[str, Any]) -> str:
-    """Return the path, or if nothing is there, the absolute path that the run recorded."""
-    return path if path == "-" or is_there(Path(path)) else known.get("absolute") or path
 
 
 def input_state(config: RunConfig, known: dict[str, Any], named: Collection[str | None] | None) -> str:

@@ -126,8 +126,7 @@ def project(folder: Path, new: Input, compute: Compute, views: Sequence[int] = (
     that the table and its further views have rows of, from 1.
     """
     run, manifest = _model_for(folder, new)
-    if new.views or tuple(views) not in ((), (1,)):
-
+    if (new.views and not run.files) or tuple(views) not in ((), (1,)):
         return with_own_ids(folder, manifest, place_views(folder, manifest, run, new, compute, views=views))
     return blockwise(_rows_to_place(folder, manifest, run, new, compute), partial(placed, run), drops=run.drops)
 

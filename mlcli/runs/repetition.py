@@ -22,14 +22,14 @@ from mlcli.data.read.table import read
 from mlcli.findings.spectrum import ADJUSTED, DIGITS
 from mlcli.findings.spectrum import TABLE as SPECTRUM
 from mlcli.findings.trace import TABLE as TRACE
-from mlcli.pipeline.read_run import config_of
+from mlcli.pipeline.read_run import config_of, moved
 from mlcli.pipeline.run import run
 from mlcli.publication.staging import collect, new_draft
 from mlcli.rundir import names
 from mlcli.rundir.embedding import read_embedding
 from mlcli.rundir.manifest import read_manifest, require_intact
 from mlcli.rundir.reading import is_intact, own_file, raw_json, sha256_of, text_lines
-from mlcli.runs.input import input_states, moved, require_beside, require_input
+from mlcli.runs.input import input_states, require_beside, require_input
 from mlcli.runs.verify import read_as_then
 from mlcli.storage.npz import arrays_in
 

@@ -33,14 +33,14 @@ from mlcli.findings.trace import TABLE as TRACE
 from mlcli.methods import Model
 from mlcli.pipeline.certify import Certificate, certify
 from mlcli.pipeline.read_parts import loadings_of, stated_spectrum
-from mlcli.pipeline.read_run import config_of, without_rows
+from mlcli.pipeline.read_run import config_of, existing_path, facts_of_views, moved, without_rows
 from mlcli.pipeline.start import begin
 from mlcli.rundir import archive, names
 from mlcli.rundir.disk_space import in_temporary_files
 from mlcli.rundir.embedding import dropped_rows, read_embedding
 from mlcli.rundir.manifest import read_manifest
 from mlcli.rundir.reading import damaged, is_own, own_file, sha256_of
-from mlcli.runs.input import REMOTE, existing_path, facts_of_views, input_state, moved
+from mlcli.runs.input import REMOTE, input_state
 
 
 def private_of(folder: Path) -> Loadings | None:

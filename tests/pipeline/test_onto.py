@@ -417,6 +417,46 @@ def test_python_adds_an_array_to_the_map_of_a_run(mlcli: Caller) -> None:
         embed(ROWS[80:100], ids=ids, changed="keep")
 
 
+@pytest.mark.parametrize(("method", "columns"), [("famd", "x:kind"), ("mfa", "x:kind"), ("mca", "kind,sort")])
+def test_rows_with_categories_are_added_and_unknown_ones_refused_by_name(mlcli: Caller, wording: Wording, method: str,
+                                                                         columns: str) -> None:
+    """Where `project` places them, under the numbers that categories have in the run."""
+    for name, rows in (("old", range(40)), ("new", range(41, 60, 2))):
+        lines = [f"p{row},{','.join(map(repr, ROWS[row].tolist()))},{KINDS[row % 3]},{'uvwuuvw'[row % 7]}"
+                 for row in rows]
+        Path(f"{name}.csv").write_text("\n".join(["id,x,y,z,kind,sort", *lines, ""]), encoding="utf-8")
+    given = ("-m", method, "--columns", columns, "--id-column", "id")
+    assert mlcli.bare("old.csv", *given, "-o", "old").code == 0
+    called = mlcli.bare("new.csv", "--onto", "old", "-o", "grown")
+    assert called.code == 0, called.err
+    placed = [line.split(",")[:3] for line in mlcli("project", "old", "new.csv").out.splitlines()[1:]]
+    rows = embedding("grown")
+    assert rows[:41] == embedding("old") and [row[:3] for row in rows[41:]] == placed
+    assert mlcli("verify", "--full", "grown").code == 0
+    assert mlcli.bare("new.csv", "--onto", "old", "--onto-way", "refit", "-o", "refit").code == 0
+    assert mlcli("verify", "--full", "refit").code == 0
+    text = Path("new.csv").read_text(encoding="utf-8")
+    Path("new.csv").write_text(text.replace(",a,", ",d,"), encoding="utf-8")
+    refused = mlcli.bare("new.csv", "--onto", "grown", "-o", "none")
+    assert (refused.code, wording(refused.err)) == (65, ["E-ANSWER"]) and "'kind'" in refused.err
+    Path("new.csv").write_text(text.replace(",a,", ",b,"), encoding="utf-8")
+    changed = mlcli.bare("new.csv", "--onto", "grown", "-o", "none")
+    assert (changed.code, wording(changed.err)) == (65, ["E-ONTO-CHANGED"]) and "'kind'" in changed.err
+
+
+def test_texts_that_no_row_of_the_run_has_are_refused_under_gower_too(mlcli: Caller, wording: Wording) -> None:
+    """`project` takes such a text as unlike all others; the map would not tell two of them apart."""
+    write("old.csv", range(40))
+    write("new.csv", range(40, 50))
+    given = ("--metric", "gower", "--columns", "x:kind", "--id-column", "id")
+    assert mlcli.bare("old.csv", "-m", "mds", *given, "-o", "old").code == 0
+    assert mlcli.bare("new.csv", "--onto", "old", "-o", "grown").code == 0
+    assert mlcli("verify", "--full", "grown").code == 0
+    Path("new.csv").write_text(Path("new.csv").read_text().replace(",a\n", ",d\n"), encoding="utf-8")
+    called = mlcli.bare("new.csv", "--onto", "old", "-o", "none")
+    assert (called.code, wording(called.err)) == (65, ["E-ANSWER"])
+
+
 def test_a_layout_of_umap_is_larger_where_rows_are_added_and_so_new_points_are_placed(mlcli: Caller) -> None:
     grown(mlcli, "umap", "-k", "8", "--set", "method.epochs=50")
     write("more.csv", range(100, 120))

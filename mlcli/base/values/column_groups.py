@@ -25,9 +25,7 @@ def groups_of(named: Iterable[tuple[str, Sequence[str]]], columns: Sequence[str]
     positions = {name: place for place, name in enumerate(columns)}
     found, owner = list[ColumnGroup](), dict[int, str]()
     for name, items in named:
-        if name in (group.name for group in found):
-            raise ConfigError("GROUPS", f"two groups are called {name[:80]!r}", where=where,
-                              hint="give each a name of its own")
+        require_names([*(group.name for group in found), name], where)
         places = [place for item in items for place in _places(item, positions, f" of group {name[:80]!r}", where)]
         for place in places:
             if place in owner:
@@ -37,6 +35,13 @@ def groups_of(named: Iterable[tuple[str, Sequence[str]]], columns: Sequence[str]
             owner[place] = name
         found.append(ColumnGroup(name, tuple(places)))
     return found
+
+
+def require_names(names: Sequence[str], where: str) -> None:
+    """Raise ConfigError for a name of two groups, in the option at `where`."""
+    if again := [name for place, name in enumerate(names) if name in names[:place]]:
+        raise ConfigError("GROUPS", f"two groups are called {again[0][:80]!r}", where=where,
+                          hint="give each a name of its own")
 
 
 def require_groups(names: Sequence[str], groups: Sequence[ColumnGroup], where: str) -> None:

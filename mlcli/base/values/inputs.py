@@ -11,6 +11,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.source import rows_of
 from mlcli.base.types import Array, Indices
+from mlcli.base.values.column_groups import ColumnGroup
 from mlcli.base.values.metric import RowMetric
 from mlcli.base.values.scaling import Unit, largest_of
 from mlcli.errors import DataError, with_paths
@@ -107,6 +108,8 @@ class Features(Given):
     columns: Sequence[str] = ()  # d
     # the columns whose numbers stand for texts, each with the texts in the order of its numbers from 0
     categories: Mapping[int, Sequence[str]] = field(default_factory=dict, kw_only=True)
+    # of files side by side in one table, the columns of each
+    tables: Sequence[ColumnGroup] = field(default=(), kw_only=True)
     metric: RowMetric | None = field(default=None, kw_only=True)  # Euclidean where None
     unit_under_metric: Unit = field(default=Unit(), kw_only=True)  # of the values, where there is a metric
 

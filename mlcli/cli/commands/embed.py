@@ -16,7 +16,8 @@ from mlcli.cli.screen.progress import mode_of
 from mlcli.config.build import outside_layer
 from mlcli.config.flags import FLAGS, flag_sweep, layer_of, require_annotated, several_values
 from mlcli.config.layers import assignment
-from mlcli.config.sweep import INPUT, SweepVariant, directory_names, file_name
+from mlcli.config.sweep import INPUT, SweepVariant, directory_names
+from mlcli.data.files.formats import file_name
 from mlcli.errors import UsageError
 
 Data = Annotated[list[str], typer.Argument(metavar="DATA...", show_default=False, help=(

@@ -26,7 +26,8 @@ from mlcli.cli.screen.streams import require_standard_output
 from mlcli.config.build import outside_layer
 from mlcli.config.flags import READING, command_line, layer_of, require_annotated
 from mlcli.config.layers import Layer, assignment
-from mlcli.config.sweep import SweepVariant, directory_names, file_name, flatten, without
+from mlcli.config.sweep import SweepVariant, directory_names, flatten, without
+from mlcli.data.files.formats import file_name
 from mlcli.engine.cache import Folder
 from mlcli.engine.cluster.address import address_of, note_here
 from mlcli.errors import MlcliError, OutOfMemory, OutputRefused, RefusedByPlan, TimeUp, UsageError, escaped

@@ -27,7 +27,8 @@ AsView = Annotated[list[int] | None, typer.Option("--as-view", metavar="NUMBER",
     "The view of a run of several views that NEW has rows of, from 1 (default: 1). Repeatable: then that of each "
     "--view."))]
 View = Annotated[list[str] | None, typer.Option("--view", metavar="FILE", show_default=False, help=(
-    "Rows of a further view of the same points, for ibfa, and cca of three views and more. Repeatable."))]
+    "Rows of a further view of the same points, for ibfa, and cca of three views and more, or of a further file of a "
+    "run of mfa, famd or statis. Repeatable."))]
 
 
 @with_flags("id_column", "label_column", "labels", "key", "missing_markers", "threads", "portable", "memory_limit")

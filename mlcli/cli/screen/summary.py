@@ -19,6 +19,7 @@ from mlcli.findings import FINDINGS
 from mlcli.methods import METHODS
 from mlcli.report.figures.scree import WHY, exceed_one, positive_shares, shares_overlap
 from mlcli.rundir.json_values import json_value
+from mlcli.rundir.manifest import widths_of
 from mlcli.rundir.names import REPORT
 
 if TYPE_CHECKING:
@@ -136,11 +137,13 @@ def headline(summary: Mapping[str, Any]) -> str:
     if given["kind"] == "covariance":
         return (f"{summary['method']} of {name}: the covariance of {given['columns']:,} columns to loadings on "
                 f"{made['components']:,} axes in {summary['seconds']:.2f} s")
-    what = f"column{'s' * (given['columns'] != 1)}" if given["kind"] == "features" else "points"
+    widths = widths_of(given) if given["kind"] == "features" else [given["columns"]]
+    what = f"column{'s' * (sum(widths) != 1)}" if given["kind"] == "features" else "points"
+    columns = f"{' + '.join(f'{width:,}' for width in widths)} {what}"
     size = (f"{given['rows']:,} points, {given['edges']:,} edges" if given["kind"] == "graph" else
-            f"{given['rows']:,} rows x {given['columns']:,} {what}")
+            f"{given['rows']:,} rows x {columns}")
     if (onto := summary.get("onto")) is not None:
-        size = f"{onto['old']:,} rows of {onto['run'][-80:]} + {onto['new']:,} new x {given['columns']:,} {what}"
+        size = f"{onto['old']:,} rows of {onto['run'][-80:]} + {onto['new']:,} new x {columns}"
     return (f"{summary['method']} of {name}: {size} to "
             f"{made['rows']:,} x {made['components']:,} in {summary['seconds']:.2f} s")
 

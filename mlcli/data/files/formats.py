@@ -1,7 +1,8 @@
 """The format of a file: chosen, by its name, or by its first bytes."""
 
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from shlex import quote
+from typing import Any
 
 from mlcli.data.files.signatures import GENOTYPES, SIGNATURES, START, YAML, signature_of
 from mlcli.data.files.source import Opened
@@ -34,6 +35,16 @@ def format_of(opened: Opened, input: Input) -> Format:
     if input.key is not None and not format.key:
         _refuse(f"key cannot be used with format {format.name}", "input.key", "leave it out")
     return format
+
+
+def file_name(path: Any) -> str:
+    """Return an input's name without its endings; `stdin` for standard input."""
+    if path == "-":
+        return "stdin"
+    name = Path(str(path)).name
+    while Path(name).suffix.lower() in ENDINGS:
+        name = Path(name).stem
+    return name or "data"
 
 
 def _guessed(opened: Opened) -> str:

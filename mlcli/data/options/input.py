@@ -55,15 +55,15 @@ class View(Options):
     """A second table of the same rows, matched to the first by id, and read in the same conventions."""
 
     path: FileName | None = option(None, "A file with the second view: other features of the same rows, for cca, ibfa, "
-                                   "gib, vib, mvgplvm, rda, dbrda and autoencoder; of dissimilarities also a second "
-                                   "matrix, for statis (default: none).")
+                                   "gib, vib, mvgplvm, rda, dbrda and autoencoder, or further columns, for mfa, famd "
+                                   "and statis; of dissimilarities also a second matrix, for statis (default: none).")
     format: OfView = option("auto", "The file's format (auto: by its name, then by its first bytes).")
     id_column: str | None = option(None, "The column of row ids (default: as in the first view).")
     columns: tuple[str, ...] = option((), "The columns to use: names, or ranges first:last (empty: all).", strict=False)
     key: str | None = option(None, f"Which table of a file that may hold several: {KEYS}.")
     further: tuple[FurtherView, ...] = option(
-        (), "A third view and more, for cca, ibfa and statis: sections with a path, and format, id_column, columns and "
-        "key as of the second (empty: none).", strict=False)
+        (), "A third view and more, for cca, ibfa, mfa, famd and statis: sections with a path, and format, id_column, "
+        "columns and key as of the second (empty: none).", strict=False)
 
 
 class Input(Options):
@@ -241,6 +241,10 @@ class WithMatrices(Input):
         """Return the input of a view, with the first one's kind, and what its options make of a matrix."""
         pairs = {name: getattr(self, name) for name in ("kind", "squared", "similarities", "symmetrize")}
         return super().of_view(view).replace(**pairs)
+
+
+class WithTables(Input):
+    """An input whose views are further columns of the table, those of text read as in the first file."""
 
 
 class AllTexts(Input):

@@ -10,6 +10,7 @@ from mlcli.base.values.missing import is_missing
 from mlcli.data.options.wording import place, shown_cell
 from mlcli.data.prepare.prepare import Prepare
 from mlcli.data.table.sheet import Sheet
+from mlcli.data.table.table import Table
 from mlcli.errors import ConfigError
 
 Categories = Mapping[str, tuple[str, ...]]  # the texts that occur in each column of text, sorted
@@ -47,6 +48,25 @@ def require_known(sheet: Sheet, categories: Categories, path: str) -> None:
 
             error = unknown_answer(shown_cell(texts[row]), name, known, row, sheet.row_names()[row])
             raise error.changed(where=place(path))
+
+
+def recode(table: Table, categories: Categories) -> Table:
+    """Return a table with the numbers that texts have in other `categories`; raises DataError for another text."""
+    values = np.array(table.values)
+    for name, known in categories.items():
+        if (texts := table.categories.get(name)) is None:
+            continue
+        column = values[:, table.columns.index(name)]
+        there = ~np.isnan(column)
+        codes = codes_of(texts, known)
+        unknown = np.flatnonzero(there)[codes[column[there].astype(np.int64)] >= len(known)]
+        if len(unknown):
+            from mlcli.core.metrics.profiles import unknown_answer
+
+            row = int(unknown[0])
+            raise unknown_answer(f"answer {shown_cell(texts[int(column[row])])}", name, known, row, table.ids[row])
+        column[there] = codes[column[there].astype(np.int64)]
+    return replace(table, values=values, categories={**table.categories, **categories})
 
 
 def require_unchanged(prepare: Prepare, categories: Iterable[str]) -> None:

@@ -73,7 +73,7 @@ def finite_rows(values: Array) -> AnyArray:
 
 def no_complete_row(table: Table, rows: int) -> DataError:
     """Return the error of a table in which every row has a gap."""
-    filled = "{prepare.missing=model}, with mfa or famd" if table.categories else "{prepare.missing=mean}"
+    filled = "{prepare.missing=model}, with mfa, famd or statis" if table.categories else "{prepare.missing=mean}"
     return DataError("EMPTY", f"every one of the {counted(rows, 'row')} has a missing or infinite cell",
                      where=where_of(table), hint=f"leave columns out with {{input.columns}}, or give {filled}")
 

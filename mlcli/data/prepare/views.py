@@ -1,9 +1,11 @@
 """Views: tables of the same rows, matched by id, and prepared alike, side by side as one table."""
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import pairwise
+from itertools import chain, pairwise
+from itertools import count as count_from
 
 import numpy as np
 
@@ -11,13 +13,15 @@ from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import note
 from mlcli.base.types import Indices
 from mlcli.base.values.naming import listed
+from mlcli.data.files.formats import file_name
 from mlcli.data.options.input import View
-from mlcli.data.options.wording import counted, place
+from mlcli.data.options.wording import counted, duplicates, place
 from mlcli.data.prepare import missing
 from mlcli.data.prepare.missing import Dropped, dropped_row
 from mlcli.data.prepare.prepare import Prepare, Prepared, no_preparation, preparation_of
+from mlcli.data.prepare.transforms import TRANSFORMS, Name
 from mlcli.data.table.row_numbers import RowNumbers
-from mlcli.data.table.table import HERE, Table
+from mlcli.data.table.table import HERE, Table, TableFile
 from mlcli.errors import ConfigError, DataError, with_paths
 
 REASON = "without a row in the second view"
@@ -39,7 +43,7 @@ def errors_for_view(number: int, path: str) -> Iterator[None]:
         yield
     except (ConfigError, DataError) as error:
         hint = with_paths(error.hint.replace(NAMING, ""), paths)
-        where = path if error.where == HERE else paths.get(error.where, error.where)
+        where = path if error.where in (HERE, "input") else paths.get(error.where, error.where)
         found = f"{error.found} in {place(path)}" if error.where in paths else error.found
         raise error.changed(found=found, where=where, hint=hint) from error
 
@@ -117,6 +121,52 @@ def _require_matched(tables: Sequence[Table], positions: Sequence[Indices], poli
                              f"or {remedy}")
     if parts:
         note("W-UNMATCHED", f"left out: {'; '.join(parts)}", rows=sum(len(outside) for _, outside in alone))
+
+
+def require_cellwise(transform: Sequence[Name]) -> None:
+    """Raise ConfigError for a transform that takes a row as a whole, which lies in several files."""
+    if whole := [name for name in transform if TRANSFORMS[name].whole]:
+        raise ConfigError("PREPARE-OPTION", f"{whole[0]} takes a row as a whole, and rows lie in several files",
+                          where="prepare.transform", hint="transform each file by itself, or give one with all columns")
+
+
+def join_views(tables: Sequence[Table], policy: str, remedy: str = UNMATCHED) -> tuple[Table, tuple[Dropped, ...]]:
+    """Return one table with the columns of several files, row for row by id, and the rows of the first without others.
+
+    A column whose name two files have is called FILE.NAME. Labels are those of the first file. Raises DataError for
+    unmatched rows unless dropped, and for names of columns that are still the same.
+    """
+    pairs = match_views(tables, policy, remedy)
+    paths = [f"view {number}" if table.source is None or table.source.path == HERE else file_name(table.source.path)
+             for number, table in enumerate(tables, start=1)]
+    names = list[str]()
+    for path in paths:
+        numbered = (f"{path} {number}" for number in count_from(2))
+        names.append(next(name for name in chain([path], numbered) if name not in names))
+    count = Counter(name for table in tables for name in table.columns)
+    columns = {name: tuple(column if count[column] == 1 else f"{name}.{column}" for column in table.columns)
+               for name, table in zip(names, tables, strict=True)}
+    if again := duplicates([name for held in columns.values() for name in held]):
+        raise DataError("DUPLICATE-COLUMNS", f"columns of several files are called {listed(again)}",
+                        where="input.view.path", hint="rename them in one of the files")
+    return join_columns(pairs.table.views, columns, tables), tuple(_alone(tables, pairs.kept))
+
+
+def join_columns(tables: Sequence[Table], columns: Mapping[str, tuple[str, ...]], given: Sequence[Table]) -> Table:
+    """Return one table with the columns of tables of the same rows side by side, called as `columns` has them.
+
+    These are by the name of each file, as it was `given` with all of its rows.
+    """
+    categories = {new: table.categories[old] for table, names in zip(tables, columns.values(), strict=True)
+                  for old, new in zip(table.columns, names, strict=True) if old in table.categories}
+    named = [replace(table, columns=names) for table, names in zip(tables, columns.values(), strict=True)]
+    return replace(side_by_side(named), view=None, categories=categories, files=files_of(given, columns))
+
+
+def files_of(given: Sequence[Table], columns: Mapping[str, tuple[str, ...]]) -> tuple[TableFile, ...]:
+    """Return the files of a table, with the names of their columns there."""
+    return tuple(TableFile(name, replace(table, values=np.empty((len(table.ids), 0))), held)
+                 for table, (name, held) in zip(given, columns.items(), strict=True))
 
 
 def side_by_side(tables: Sequence[Table]) -> Table:

@@ -30,7 +30,16 @@ from mlcli.data.formats.arrays import KINDS, LABEL
 from mlcli.data.formats.block_file import SMALL
 from mlcli.data.formats.columns import as_doubles, element_name, element_type, is_numeric, is_text, list_numbers
 from mlcli.data.formats.h5ad import MAIN, MEASURED
-from mlcli.data.options.input import NO_IDS, Input, View, WithMatrices, check_items, has_coding, refuse_coding
+from mlcli.data.options.input import (
+    NO_IDS,
+    Input,
+    View,
+    WithMatrices,
+    WithTables,
+    check_items,
+    has_coding,
+    refuse_coding,
+)
 from mlcli.data.options.wording import counted, nearest, words_of
 from mlcli.data.pairs.similarities import to_dissimilarities
 from mlcli.data.pairs.square import check_square
@@ -106,7 +115,8 @@ def table_of(array: Any, input: Input, compute: Compute, *, ids: Names = None, c
         name = f"view {number + 2}"
         with errors_for_view(number, name):
             named = None if is_annotated(other) or is_frame(other) else ids
-            part = table_of(other, own, compute, ids=named)
+            part = table_of(other, own, compute, ids=named,
+                            categories=categories if isinstance(input, WithTables) else "")
         tables.append(replace(part, source=part.source and replace(part.source, path=name)))
     return replace(table, view=chain_views(tables))
 

@@ -26,6 +26,7 @@ from mlcli.data.options.formats import Format
 from mlcli.data.options.input import (
     Input,
     LabelFile,
+    WithTables,
     check,
     has_coding,
     options_of_whole,
@@ -60,7 +61,7 @@ def read(input: Input, compute: Compute | None = None, categories: TextColumns =
         for number, view in enumerate(input.views):
             with errors_for_view(number, str(view.path)):
                 own = input.of_view(view)
-                found = read_unchecked(own, compute)
+                found = read_unchecked(own, compute, categories if isinstance(input, WithTables) else "")
                 views.append(checked_matrix(found, own) if own.square else found)
         table = replace(table, view=chain_views(views))
         if not input.square:

@@ -10,6 +10,7 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.types import AnyArray, Array, Indices
+from mlcli.base.values.column_groups import ColumnGroup
 from mlcli.base.values.inputs import (
     Covariance,
     CrossLabeled,
@@ -61,6 +62,15 @@ class Source:
 
 
 @frozen
+class TableFile:
+    """A file whose columns lie beside those of others in one table."""
+
+    name: str  # the file's, without its endings; two files have different names
+    table: "Table"  # as it was read, without numbers
+    columns: tuple[str, ...]  # their names in the whole table, in the order of the file
+
+
+@frozen
 class Table:
     """Numbers with the names of their rows and columns."""
 
@@ -73,6 +83,7 @@ class Table:
     source: Source | None = None
     labels_source: Source | None = None  # of labels that lie in a second file
     view: "Table | None" = None  # a second view of the same rows, in the same order, whose view is the third
+    files: tuple[TableFile, ...] = ()  # whose columns lie side by side in this table; none if it is of one file
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # texts that numbers of a column stand for
     coding: "Coding | None" = None  # of answers that became numbers
     rule: "SimilarityRule | None" = None  # by which similarities became dissimilarities
@@ -118,17 +129,30 @@ class Table:
             return Covariance(self.values, self.columns, self.observations)
         if view is not None:
             return TwoViews(self.values, self.ids, self.columns, view)
+        beside: dict[str, Any] = {"categories": self._categories, "tables": self._tables}
         match tuple(self.labels.values()):
             case (texts,):
-                return Labeled(self.values, self.ids, self.columns, texts, categories=self._categories)
+                return Labeled(self.values, self.ids, self.columns, texts, **beside)
             case (first, second, *_):
-                return CrossLabeled(self.values, self.ids, self.columns, first, second, categories=self._categories)
-        return Features(self.values, self.ids, self.columns, categories=self._categories)
+                return CrossLabeled(self.values, self.ids, self.columns, first, second, **beside)
+        return Features(self.values, self.ids, self.columns, **beside)
 
     @property
     def _categories(self) -> dict[int, tuple[str, ...]]:
         """The texts of the columns of categories, by their positions."""
         return {place: self.categories[name] for place, name in enumerate(self.columns) if name in self.categories}
+
+    @property
+    def _tables(self) -> tuple[ColumnGroup, ...]:
+        """The columns of each of several files, by their positions."""
+        places = {name: place for place, name in enumerate(self.columns)} if self.files else {}
+        return tuple(ColumnGroup(file.name, tuple(places[name] for name in file.columns if name in places))
+                     for file in self.files)
+
+    @property
+    def parts(self) -> "tuple[Table, ...]":
+        """The table of each file that was read: those of views, or those whose columns lie side by side here."""
+        return tuple(file.table for file in self.files) or self.views
 
     @property
     def views(self) -> "tuple[Table, ...]":
@@ -200,4 +224,5 @@ def axis_names(count: int) -> tuple[str, ...]:
 
 def coordinates(table: Table, values: Array) -> Table:
     """Return coordinates y1..yp, an (n, p) array, with the ids and labels of a table."""
-    return replace(table, values=values, columns=axis_names(values.shape[1]), kind="features", view=None, graph=None)
+    return replace(table, values=values, columns=axis_names(values.shape[1]), kind="features", view=None, graph=None,
+                   files=())

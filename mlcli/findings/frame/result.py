@@ -135,11 +135,12 @@ class Start:
                            reductions=self.reductions,
                            preparation=self.prepared.preparation, projector=model.projector,
                            views=tuple(map(Reduction, self.prepared.views, model.others)), joint=model.joint,
+                           files={file.name: file.table.columns for file in self.source.files},
                            invented=isinstance(embedding.ids, RowNumbers))
         first = self.run
         return here if first is None else replace(
             here, kind=first.kind, trained=first.trained, transpose=first.transpose, categories=first.categories,
-            coding=first.coding, rule=first.rule)
+            coding=first.coding, rule=first.rule, files=first.files)
 
     def _onto(self, onto: OntoRows, embedding: Table, model: Model) -> StoredModel:
         """Return the model of a run that added rows: that of the former run, with the projector of this one."""

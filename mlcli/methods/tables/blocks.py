@@ -22,7 +22,7 @@ from mlcli.base.stages.stage import note, running
 from mlcli.base.stored import stored
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.check import EPS
-from mlcli.base.values.column_groups import ColumnGroup, groups_of, require_groups
+from mlcli.base.values.column_groups import ColumnGroup, groups_of, require_groups, require_names
 from mlcli.base.values.inputs import Features, TextColumns
 from mlcli.base.values.metric import RowMetric
 from mlcli.base.values.naming import listed
@@ -52,12 +52,14 @@ class TableMetric(Metric):
     scalable: ClassVar[bool] = False  # every column has a scale of its own
 
 
-def column_groups(texts: Sequence[str], supplementary: Sequence[str], columns: Sequence[str]) -> list[ColumnGroup]:
+def column_groups(texts: Sequence[str], supplementary: Sequence[str], columns: Sequence[str],
+                  files: Sequence[ColumnGroup] = ()) -> list[ColumnGroup]:
     """Return the groups that texts NAME=COLUMNS define among the columns (d); raises ConfigError.
 
-    Without texts all columns are one group. COLUMNS are names and ranges first:last, separated by commas.
+    Those columns of each of several `files` that no text names are a group as well. Without texts and files all columns
+    are one group. COLUMNS are names and ranges first:last, separated by commas.
     """
-    if not texts:
+    if not texts and not files:
         if supplementary:
             raise ConfigError("GROUPS", f"there is no group {supplementary[0][:80]!r}: no groups are given",
                               where="method.supplementary", hint="give {method.groups}, or leave it out")
@@ -69,7 +71,12 @@ def column_groups(texts: Sequence[str], supplementary: Sequence[str], columns: S
             raise ConfigError("GROUPS", f"{text[:80]!r} is no group", where=WHERE,
                               hint="write NAME=COLUMNS, as in {method.groups=taste=sweet:sour}")
         named.append((name, (items,)))
-    found = [replace(group, active=group.name not in supplementary) for group in groups_of(named, columns, WHERE)]
+    chosen = groups_of(named, columns, WHERE)
+    held = {place for group in chosen for place in group.columns}
+    others = [replace(file, columns=tuple(place for place in file.columns if place not in held)) for file in files]
+    chosen += [group for group in others if group.columns]
+    require_names([group.name for group in chosen], WHERE)
+    found = [replace(group, active=group.name not in supplementary) for group in chosen]
     require_groups(supplementary, found, "method.supplementary")
     if not any(group.active for group in found):
         raise ConfigError("GROUPS", "all groups are supplementary: none is left to analyze",

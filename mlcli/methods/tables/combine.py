@@ -161,6 +161,7 @@ class TablesMethod(Method):
     unit_free: ClassVar = True
     can_resample: ClassVar = False
     missing: ClassVar[bool] = True
+    joins_views: ClassVar[bool] = True
     later: ClassVar[tuple[str, ...]] = ("iterate",)
     averaged: ClassVar[bool] = False  # whether weights are those of the RV coefficients
     places_partial: ClassVar[bool] = True  # whether rows are placed by each table alone as well
@@ -179,8 +180,8 @@ class TablesMethod(Method):
         """Distances of all coordinates are those of represented rows."""
         return False
 
-    def groups_of(self, columns: Sequence[str]) -> list[ColumnGroup]:
-        """Return the groups of columns (d); raises ConfigError."""
+    def groups_of(self, data: Features) -> list[ColumnGroup]:
+        """Return the groups of the data's columns; raises ConfigError."""
         raise NotImplementedError
 
     def weigh(self, compared: TableProducts, active: AnyArray) -> tuple[Array, Array]:
@@ -204,7 +205,7 @@ class TablesMethod(Method):
 
     def blocks(self, data: Features) -> Blocks:
         """Return the groups of the data's columns; raises ConfigError and DataError."""
-        groups = self.groups_of(data.columns)
+        groups = self.groups_of(data)
         return blocks_of(data, groups, self.named_categories(data.columns), self.unscaled_groups)
 
     def with_metric(self, data: Input) -> Input:
@@ -234,7 +235,7 @@ class TablesMethod(Method):
             return data.values.shape[1], 0
         if isinstance(data.metric, Blocks):
             return len(data.metric.groups), len(data.metric.questions)
-        held = {place for group in self.groups_of(data.columns) for place in group.columns}
+        held = {place for group in self.groups_of(data) for place in group.columns}
         named = held & {*data.categories, *self.named_categories(data.columns)}
         coded = np.array([place for place in sorted(named) if place not in data.categories], dtype=np.int64)
         levels = sum(len(data.categories[place]) for place in named & {*data.categories})
@@ -262,7 +263,7 @@ class TablesMethod(Method):
 
     def weighted_rows(self, subject: Subject) -> WeightedRows:
         """Return the standardized columns of numbers and categories, with the factors of their groups."""
-        data, groups = subject.data, self.groups_of(subject.data.columns)
+        data, groups = subject.data, self.groups_of(subject.data)
         return weighted_columns(data, subject.model, groups, self.named_categories(data.columns),
                                 unscaled=self.unscaled_groups, norm=self.norm, tolerance=AGREE * self.iterate.tolerance)
 
@@ -270,7 +271,7 @@ class TablesMethod(Method):
         """Check axes, weights and what each group says against the groups' kernels, computed from the table."""
         yield from super().checks(subject)
         data, model = subject.data, subject.model
-        yield from table_checks(data, model, self.groups_of(data.columns), self.named_categories(data.columns),
+        yield from table_checks(data, model, self.groups_of(data), self.named_categories(data.columns),
                                 subject.plan, unscaled=self.unscaled_groups, norm=self.norm, averaged=self.averaged,
                                 tolerance=AGREE * self.iterate.tolerance)
 
@@ -279,7 +280,7 @@ class GroupedMethod(TablesMethod):
     """The base of methods of groups that a user names."""
 
     groups: Names = option((), "The groups of columns: NAME=COLUMNS, where COLUMNS are names and ranges first:last, "
-                           "separated by commas (empty: one group).")
+                           "separated by commas (empty: one group, or one of each file).")
     supplementary: Names = option((), "Groups that take no part in the axes and are described by them (empty: none).")
     center: Names = option((), "Groups whose numbers are only centered, not divided by their standard deviations "
                            "(empty: none).")
@@ -287,12 +288,12 @@ class GroupedMethod(TablesMethod):
     def blocks(self, data: Features) -> Blocks:
         """Return the groups of the data's columns; raises ConfigError and DataError."""
         found = super().blocks(data)
-        require_variation(data, self.groups_of(data.columns), found)
+        require_variation(data, self.groups_of(data), found)
         return found
 
-    def groups_of(self, columns: Sequence[str]) -> list[ColumnGroup]:
-        """Return the groups of columns (d); raises ConfigError."""
-        return column_groups(self.groups, self.supplementary, columns)
+    def groups_of(self, data: Features) -> list[ColumnGroup]:
+        """Return the groups of the data's columns: those named, and of each further file the others; ConfigError."""
+        return column_groups(self.groups, self.supplementary, data.columns, data.tables)
 
     @property
     def unscaled_groups(self) -> Names:
@@ -389,7 +390,7 @@ class TablesComposition(Composition[Model]):
     @property
     def standardized(self) -> AnyArray:
         """Which columns of numbers are divided by their deviations."""
-        groups = self.method.groups_of(self.data.columns)
+        groups = self.method.groups_of(self.data)
         kept = [number for number, group in enumerate(groups) if group.name in self.method.unscaled_groups]
         return ~np.isin(self.blocks.groups[:len(self.blocks.numbers)], kept)
 
@@ -455,7 +456,7 @@ class TablesComposition(Composition[Model]):
     def _(self) -> list[Step]:
         width = self.method.widths(self.data)[0]
         rows = len(self.data.values) if self.streamed is None else width
-        count = len(self.method.groups_of(self.data.columns))
+        count = len(self.method.groups_of(self.data))
         return [Step("groups", f"products of {count} groups of columns",
                      2.0 * rows * width**2 / product_rate(self.compute.thread_count()),
                      8.0 * (2 * rows * width + width**2))]
@@ -480,7 +481,7 @@ class TablesComposition(Composition[Model]):
     def _(self) -> list[Step]:
         method, size, columns = self.method, len(self.data.values), self.method.widths(self.data)[0]
         threads, streamed = self.compute.thread_count(), self.streamed
-        groups = len(method.groups_of(self.data.columns)) if method.places_partial else 0
+        groups = len(method.groups_of(self.data)) if method.places_partial else 0
         step = singular_step("combine", (size if streamed is None else columns, columns), threads, copies=COPIES)
         if streamed is None:
             return [replace(step, memory=step.memory + 16.0 * groups * size * method.axes.count)]
@@ -496,7 +497,7 @@ class TablesComposition(Composition[Model]):
     def result(self) -> Model:
         """Return the coordinates, and what each group says about the axes."""
         method, data, found, (norms, weights, blocks) = self.method, self.data, self.combined, self.weighted
-        groups = method.groups_of(data.columns)
+        groups = method.groups_of(data)
         note_unused(data, groups, blocks)
         if len(groups) == 1 and method.places_partial:
             note("W-ONE-GROUP", f"there is one group of columns, and {method.name} of one table is principal "

@@ -1,9 +1,9 @@
 """Factor analysis of mixed data."""
 
-from collections.abc import Sequence
 from typing import ClassVar, Literal
 
 from mlcli.base.values.column_groups import ColumnGroup
+from mlcli.base.values.inputs import Features
 from mlcli.core.chain.tables import Norm
 from mlcli.methods.tables.combine import TablesMethod
 from mlcli.methods.trials import variant
@@ -20,6 +20,8 @@ class FAMD(TablesMethod):
     categories, divided by the root of its share of the rows. The axes are the principal axes of both together. Of
     numbers alone this is `pca` of correlations, of categories alone `mca` with coordinates times the root of the number
     of columns.
+
+    Several files: With `--view FILE`, repeated, the columns of all files are one table, row by row by id, as in `mfa`.
 
     New points: New rows are centered and scaled as the rows of the fit were, and placed along the same directions. A
     category that no row of the fit has is refused.
@@ -45,9 +47,9 @@ class FAMD(TablesMethod):
     axis: ClassVar = "FAMD"
     name: Literal["famd"] = "famd"
 
-    def groups_of(self, columns: Sequence[str]) -> list[ColumnGroup]:
-        """Return a group of each column (d)."""
-        return [ColumnGroup(name, (place,)) for place, name in enumerate(columns)]
+    def groups_of(self, data: Features) -> list[ColumnGroup]:
+        """Return a group of each column."""
+        return [ColumnGroup(name, (place,)) for place, name in enumerate(data.columns)]
 
     @property
     def norm(self) -> Norm:

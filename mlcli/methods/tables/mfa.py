@@ -23,8 +23,13 @@ class MFA(GroupedMethod):
     axes, and is described by them like the others; so are single columns, in a group of their own. The numbers of a
     group named in `center` keep their scales.
 
+    Several files: With `--view FILE`, repeated, the columns of all files are one table, row by row by id, and each file
+    is a group with the file's name, without its endings. With `--groups` as well, the columns of a file that no group
+    names are its group. A column whose name two files have is called `FILE.COLUMN`.
+
     New points: New rows, called supplementary, are centered and scaled as the rows of the fit were, and placed along
-    the same directions. A category that no row of the fit has is refused.
+    the same directions. A category that no row of the fit has is refused. Those of several files are in as many
+    (`mlcli project RUN NEW --view NEW2`), or in one with all columns.
 
     Missing cells: With `--set prepare.missing=model` they are estimated by the axes that are kept (`-p`), and these
     from the completed table, in turns until nothing changes: regularized iterative MFA, as `imputeMFA` of missMDA. An
@@ -32,9 +37,9 @@ class MFA(GroupedMethod):
     becomes shares of all categories. New rows may have missing cells too. `trace.csv` has the mean square that the axes
     leave of the cells that are there.
 
-    Supplementary rows: A run of the active rows (`--where`) makes the axes, and `mlcli project` places the others. Of
-    numbers, `mlcli embed DATA --onto RUN` of all rows makes a run in which the active ones keep their coordinates and
-    the others are placed; inertias are those of the active rows.
+    Supplementary rows: A run of the active rows (`--where`) makes the axes, and `mlcli project` places the others.
+    `mlcli embed DATA --onto RUN` of all rows makes a run in which the active ones keep their coordinates and the others
+    are placed; inertias are those of the active rows.
 
     Larger than memory: The table is read in blocks of rows, columns of text as well, unless missing cells are estimated
     (docs/beyond-memory.md).

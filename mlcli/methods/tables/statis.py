@@ -55,7 +55,8 @@ class STATIS(GroupedMethod):
     groups, the cosines of their kernels, make a matrix, and its first eigenvector, divided by its sum, has the weights.
     The weighted sum of the kernels is the compromise, and its principal axes are the axes.
 
-    Groups: As in `mfa`: `--groups NAME=COLUMNS`, repeated; `supplementary` groups have the weight zero.
+    Groups: As in `mfa`: `--groups NAME=COLUMNS`, repeated, or several files (`--view FILE`), each of which is a group;
+    `supplementary` groups have the weight zero.
 
     New points: New rows are centered and scaled as the rows of the fit were, and placed along the same directions. A
     category that no row of the fit has is refused.
@@ -102,7 +103,7 @@ class STATIS(GroupedMethod):
         self.require_kind(data.kind)
         if isinstance(data, Features) and isinstance(data, Viewed):
             raise ConfigError("VIEW", "statis of features takes one table, whose tables are groups of columns",
-                              where="input.view", hint="put the columns of all views into one file, and give "
+                              where="input.view", hint="put the columns of all views into one table, and give "
                               "{method.groups}")
         if isinstance(data, Features):
             super().require(data)

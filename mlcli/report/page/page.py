@@ -30,6 +30,7 @@ from mlcli.report.drawing.html import (
 from mlcli.report.drawing.text import four_digits, in_words, number, safe
 from mlcli.report.figures.overlays import new_points_over
 from mlcli.report.page import embedding
+from mlcli.rundir.manifest import widths_of
 
 OF_COLUMNS = ("uniquenesses", "variances", "sampling_adequacy")  # figures in the table of loadings, or behind it
 LISTED = 20  # largest number of columns or classes with figures
@@ -63,13 +64,13 @@ def heading(run: FinishedRun) -> str:
     badges = [badge(*verdict(run.certificate))] if run.certificate is not None else []
     badges += [badge(f"{warnings} warning{'' if warnings == 1 else 's'}", "bad")] if warnings else []
     given, made = run.manifest["input"], run.manifest["embedding"]
-    what = "columns" if given.get("kind") == "features" else "points"
+    columns = columns_of(given)
     axes = f"{number(made['components'])} {'axis' if made['components'] == 1 else 'axes'}"
     sizes = (f"the {kind_of(run)}s of {number(given['columns'])} columns → loadings on {axes}"
              if given.get("kind") == "covariance" else
              f"{number(given['rows'])} points, {number(given.get('edges'))} edges → "
              f"{number(made['rows'])} rows × {axes}" if given.get("kind") == "graph" else
-             f"{number(given['rows'])} rows × {number(given['columns'])} {what} → {number(made['rows'])} rows × {axes}")
+             f"{number(given['rows'])} rows × {columns} → {number(made['rows'])} rows × {axes}")
     if (onto := run.manifest.get("onto")) is not None:
         sizes = (f"{number(onto['old'])} rows of {safe(str(onto['run']), 80)} and {number(onto['new'])} new ones → "
                  f"{number(made['rows'])} rows × {axes}")
@@ -145,6 +146,13 @@ def new_rows(run: FinishedRun) -> Part:
     return section("New rows", figure(drawn, "Rows of the former map are gray."))
 
 
+def columns_of(given: Mapping[str, Any]) -> str:
+    """Return the columns of each file of the input, or its points, in words."""
+    features = given.get("kind") == "features"
+    widths = widths_of(given) if features else [given["columns"]]
+    return f"{' + '.join(map(number, widths))} {'columns' if features else 'points'}"
+
+
 def what_was_run(run: FinishedRun) -> Part:
     """Return method, input, sizes, seed, versions, and the options that differ from their defaults."""
     given, made = run.manifest["input"], run.manifest["embedding"]
@@ -157,7 +165,7 @@ def what_was_run(run: FinishedRun) -> Part:
     pairs = [
         ("method", run.manifest["method"]), ("input", given["path"]),
         ("kind", f"{kind_of(run)}, {given.get('format') or 'unknown format'}"),
-        ("rows × columns", f"{number(given['rows'])} × {number(given['columns'])}") if given["rows"] else
+        ("rows × columns", f"{number(given['rows'])} × {columns_of(given).rpartition(' ')[0]}") if given["rows"] else
         ("columns", number(given["columns"])),
         ("SHA-256 of the input", given.get("sha256") or "unknown"),
         *reduced,

@@ -249,3 +249,10 @@ def test_missing_cells_beside_categories_are_not_to_be_filled(mlcli: Caller, win
     assert called.code == 65 and wording(called.err) == ["E-MISSING"] and "mean" not in called.err
     assert "with " not in called.err  # other methods
     assert mlcli.bare(wine, "-m", "famd", "--set", "prepare.missing=drop", "-o", "run").code == 0
+    for row, line in enumerate(lines[1:], start=1):
+        cells = line.split(",")
+        lines[row] = ",".join([cells[0], "", *cells[2:]]) if row % 3 else ",".join([*cells[:-1], ""])
+    Path(wine).write_text("\n".join([*lines, ""]))
+    called = mlcli("embed", wine, "-m", "famd", "--set", "prepare.missing=drop", "-o", "none")
+    assert called.code == 65 and wording(called.err) == ["E-EMPTY"] and "mean" not in called.err
+    assert mlcli.bare(wine, "-m", "famd", "--set", "prepare.missing=model", "-o", "model").code == 0

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from mlcli.base.types import Array
+from mlcli.base.values.column_groups import ColumnGroup
 from mlcli.base.values.inputs import Features
 from mlcli.errors import ConfigError, DataError
 from mlcli.methods.tables.blocks import column_groups
@@ -17,6 +18,16 @@ TWO = ["first=x1:x2", "second=x3,x4"]
 
 def places(*texts: str) -> list[tuple[int, ...]]:
     return [group.columns for group in column_groups(texts, (), NAMES)]
+
+
+def test_columns_of_files_that_no_text_names_are_groups_of_their_file() -> None:
+    files = [ColumnGroup("left", (0, 1, 2)), ColumnGroup("right", (3, 4, 5))]
+    assert column_groups((), (), NAMES, files) == files
+    found = column_groups(["mixed=b,e:h"], ["left"], NAMES, files)
+    assert [(group.name, group.columns, group.active) for group in found] == [
+        ("mixed", (1, 3, 4, 5), True), ("left", (0, 2), False)]
+    with pytest.raises(ConfigError, match="'right'"):
+        column_groups(["right=b"], (), NAMES, files)
 
 
 def test_groups_are_names_and_ranges_in_the_order_of_the_file() -> None:

@@ -1,0 +1,194 @@
+"""Tables of several files, each a group of columns: matched by id, named by their files, for fits and for new rows."""
+
+import csv
+import json
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import mlcli as package
+from mlcli.errors import ConfigError, DataError
+from tests.journeys.support import Caller
+from tests.wording import Wording
+
+RANDOM = np.random.default_rng(4)
+ROWS = 22
+SCORES = RANDOM.standard_normal((ROWS, 2))
+PARTS = {"taste": ("a", "b", "c"), "smell": ("a", "d"), "look": ("e", "f", "kind")}
+NUMBERS = {name: SCORES @ RANDOM.standard_normal((2, len(columns))) + 0.3 * RANDOM.standard_normal((ROWS, len(columns)))
+           for name, columns in PARTS.items()}
+KINDS = [("red", "green", "blue")[row % 3] for row in range(ROWS)]
+FILES = ("taste.csv", "--view", "smell.csv", "--view", "look.csv")
+WHOLE = ("taste.a", "b", "c", "smell.a", "d", "e", "f", "kind")
+GROUPS = ("--groups", "taste=taste.a:c", "--groups", "smell=smell.a,d", "--groups", "look=e:kind")
+
+pytestmark = pytest.mark.medium
+
+
+def cells(name: str, row: int) -> list[str]:
+    """The cells of a row in one of the files."""
+    found = [repr(value) for value in NUMBERS[name][row].tolist()]
+    return [*found[:2], KINDS[row]] if name == "look" else found
+
+
+def write(path: str, names: Sequence[str], columns: Sequence[str], rows: Sequence[int], prefix: str = "p") -> None:
+    lines = [[f"{prefix}{row}", *(cell for name in names for cell in cells(name, row))] for row in rows]
+    Path(path).write_text("\n".join(map(",".join, [["id", *columns], *lines])) + "\n")
+
+
+def write_files(prefix: str = "p", called: str = "{}.csv", rows: Sequence[int] = range(ROWS)) -> None:
+    """The three files, the second and the third in other orders, and `whole.csv` with all columns."""
+    for number, (name, columns) in enumerate(PARTS.items()):
+        order = np.random.default_rng(number).permutation(rows).tolist() if number else rows
+        write(called.format(name), [name], columns, order, prefix)
+    write(called.format("whole"), [*PARTS], WHOLE, rows, prefix)
+
+
+@pytest.fixture(autouse=True)
+def files(mlcli: Caller) -> None:
+    write_files()
+
+
+def table(name: str) -> list[list[str]]:
+    with Path(name).open(encoding="utf-8") as file:
+        return list(csv.reader(file))
+
+
+@pytest.mark.parametrize(("method", "groups"), [("mfa", GROUPS), ("statis", GROUPS), ("famd", ())])
+def test_files_are_the_groups_of_one_table_with_their_columns(mlcli: Caller, method: str,
+                                                              groups: tuple[str, ...]) -> None:
+    called = mlcli.bare(*FILES, "-m", method, "-o", "run")
+    assert called.code == 0 and f"{ROWS} rows x 3 + 2 + 3 columns to" in called.err, called.err
+    assert mlcli.bare("whole.csv", "-m", method, *groups, "-o", "whole").code == 0
+    for name in ("embedding.csv", "loadings.csv", "groups.csv", "groups_axes.csv", "groups_rv.csv", "spectrum.csv"):
+        assert Path("run", name).read_bytes() == Path("whole", name).read_bytes()
+    verified = mlcli("verify", "--full", "run")
+    assert verified.code == 0, verified.err
+    assert mlcli("run", "run/config.yaml", "-o", "again").code == 0
+    assert Path("again/groups.csv").read_bytes() == Path("run/groups.csv").read_bytes()
+
+
+def test_columns_that_no_group_names_are_a_group_of_their_file(mlcli: Caller) -> None:
+    given = (*FILES, "-m", "mfa", "--groups", "mixed=b,c,e", "--set", "method.supplementary=[look]")
+    assert mlcli.bare(*given, "-o", "run").code == 0
+    assert [row[:3] for row in table("run/groups.csv")] == [
+        ["group", "active", "columns"], ["mixed", "1", "3"], ["taste", "1", "1"], ["smell", "1", "2"],
+        ["look", "0", "2"]]
+    assert mlcli("verify", "run").code == 0
+
+
+def test_files_of_one_name_are_numbered_and_a_name_that_groups_take_is_refused(mlcli: Caller, wording: Wording) -> None:
+    Path("other").mkdir()
+    shutil.copy("smell.csv", "other/taste.csv")
+    assert mlcli.bare("taste.csv", "--view", "other/taste.csv", "-m", "mfa", "-o", "run").code == 0
+    assert [row[0] for row in table("run/groups.csv")] == ["group", "taste", "taste 2"]
+    assert [row[0] for row in table("run/loadings.csv")] == ["column", "taste.a", "b", "c", "taste 2.a", "d"]
+    again = mlcli.bare(*FILES, "-m", "mfa", "--groups", "smell=b,c", "-o", "none")
+    assert (again.code, wording(again.err)) == (78, ["E-GROUPS"]) and "'smell'" in again.err
+    unknown = mlcli.bare(*FILES, "-m", "mfa", "--set", "method.supplementary=[sound]", "-o", "none")
+    assert (unknown.code, wording(unknown.err)) == (78, ["E-GROUPS"]) and "'taste', 'smell', 'look'" in unknown.err
+
+
+def test_columns_of_one_name_and_transforms_of_whole_rows_are_refused(mlcli: Caller, wording: Wording) -> None:
+    Path("smell.csv").write_text(Path("smell.csv").read_text().replace("id,a,d", "id,a,taste.a"))
+    whole = mlcli.bare(*FILES, "-m", "mfa", "--transform", "log1p,total", "-o", "none")
+    assert (whole.code, wording(whole.err)) == (78, ["E-PREPARE-OPTION"])
+    called = mlcli.bare(*FILES, "-m", "mfa", "-o", "none")
+    assert (called.code, wording(called.err)) == (65, ["E-DUPLICATE-COLUMNS"]) and "'taste.a'" in called.err
+
+
+def test_rows_that_not_all_files_have_are_refused_or_left_out_and_gaps_name_their_file(mlcli: Caller,
+                                                                                       wording: Wording) -> None:
+    write("smell.csv", ["smell"], PARTS["smell"], range(2, ROWS))
+    called = mlcli.bare(*FILES, "-m", "mfa", "-o", "run")
+    assert (called.code, wording(called.err)) == (65, ["E-ROWS-DIFFER"]) and not Path("run").exists()
+    assert mlcli.bare(*FILES, "-m", "mfa", "--set", "prepare.unmatched=drop", "-o", "run").code == 0
+    assert [row[:2] for row in table("run/dropped.csv")[1:]] == [["p0", "1"], ["p1", "2"]]
+    assert len(table("run/embedding.csv")) == 1 + ROWS - 2 and mlcli("verify", "--full", "run").code == 0
+    Path("look.csv").write_text(Path("look.csv").read_text().replace("red", "", 1))
+    called = mlcli.bare(*FILES, "-m", "mfa", "--set", "prepare.unmatched=drop", "-o", "none")
+    assert called.code == 65 and wording(called.err)[-1] == "E-MISSING" and "look.csv" in called.err
+    modeled = ("--set", "prepare.unmatched=drop", "--set", "prepare.missing=model", "--calibrate", "0.3")
+    assert mlcli.bare(*FILES, "-m", "mfa", *modeled, "-o", "model").code == 0
+    assert mlcli("verify", "--full", "model").code == 0
+
+
+def test_new_rows_are_in_as_many_files_or_in_one(mlcli: Caller, wording: Wording) -> None:
+    assert mlcli.bare(*FILES, "-m", "mfa", "-o", "run").code == 0
+    own = [row[:3] for row in table("run/embedding.csv")]
+    for given in (FILES, ("whole.csv",)):
+        placed = mlcli("project", "run", *given)
+        assert placed.code == 0 and [line.split(",")[:3] for line in placed.out.splitlines()] == own
+    for given, code in ((("taste.csv",), "E-UNKNOWN-COLUMN"), (FILES[:3], "E-NO-VIEW")):
+        called = mlcli("project", "run", *given)
+        assert (called.code, wording(called.err)) == (78, [code])
+    Path("look.csv").write_text(Path("look.csv").read_text().replace("red", "violet"))
+    called = mlcli("project", "run", *FILES)
+    assert (called.code, wording(called.err)) == (65, ["E-ANSWER"])
+    assert all(said in called.err for said in ("look.csv", "'kind'", "'violet'", "'blue', 'green', 'red'"))
+    assert mlcli.bare("taste.csv", "-m", "mfa", "-o", "alone").code == 0
+    called = mlcli("project", "alone", *FILES[:3])
+    assert (called.code, wording(called.err)) == (78, ["E-NO-VIEW"])
+
+
+@pytest.mark.parametrize("way", ["fixed", "refit"])
+def test_rows_of_files_are_added_to_the_map_of_their_run(mlcli: Caller, way: str) -> None:
+    write_files(rows=range(15))
+    assert mlcli.bare(*FILES, "-m", "mfa", "-o", "run").code == 0
+    write_files("p", "new-{}.csv", range(15, ROWS))
+    several = ("new-taste.csv", "--view", "new-smell.csv", "--view", "new-look.csv")
+    for given, name in ((several, "several"), (("new-whole.csv",), "one")):
+        called = mlcli.bare(*given, "--onto", "run", "--onto-way", way, "-o", name)
+        assert called.code == 0, called.err
+        assert mlcli("verify", "--full", name).code == 0
+    assert Path("several/embedding.csv").read_bytes() == Path("one/embedding.csv").read_bytes()
+    if way == "refit":
+        assert [row[0] for row in table("several/groups.csv")] == ["group", *PARTS]
+    else:
+        assert table("several/embedding.csv")[:16] == table("run/embedding.csv")
+    Path("smell.csv").unlink()
+    gone = mlcli.bare("new-whole.csv", "--onto", "run", "-o", "none")
+    assert gone.code == 66 and "smell.csv" in gone.err
+
+
+def test_copies_of_files_verify_a_run_under_the_same_names(mlcli: Caller, wording: Wording) -> None:
+    assert mlcli.bare(*FILES, "-m", "mfa", "-o", "run").code == 0
+    Path("copies").mkdir()
+    for name in ("taste.csv", "smell.csv", "look.csv"):
+        shutil.move(name, f"copies/{name}")
+    copies = ("--input", "copies/taste.csv", "--view", "copies/smell.csv", "--view", "copies/look.csv")
+    assert mlcli("verify", "run", *copies).code == 0
+    Path("copies/smell.csv").rename("copies/odor.csv")
+    called = mlcli("verify", "run", *copies[:3], "copies/odor.csv", *copies[4:])
+    assert (called.code, wording(called.err)) == (78, ["E-FILE-NAME"]) and "'smell'" in called.err
+    assert json.loads(Path("run/run.json").read_text())["input"]["view"]["view"]["path"] == "look.csv"
+
+
+def frame(path: str) -> pa.Table:
+    """A file as a frame: numbers and texts by their columns."""
+    names, *rows = table(path)
+    return pa.table({name: list(map(float, column)) if name not in ("id", "kind") else list(column)
+                     for name, column in zip(names, zip(*rows, strict=True), strict=True)})
+
+
+def test_frames_in_memory_are_tables_as_files_are(mlcli: Caller) -> None:
+    assert mlcli.bare(*FILES, "-m", "mfa", "-o", "run").code == 0
+    own = np.array([row[1:3] for row in table("run/embedding.csv")[1:]], dtype=float)
+    found = package.embed(frame("taste.csv"), "mfa", view=[frame("smell.csv"), frame("look.csv")])
+    np.testing.assert_array_equal(found.embedding, own)
+    assert found.loadings is not None
+    assert found.loadings.columns[:5] == ("view 1.a", "b", "c", "view 2.a", "d")
+    np.testing.assert_array_equal(package.embed("taste.csv", "mfa", view=["smell.csv", "look.csv"]).embedding, own)
+    write_files("q", "new-{}.csv")
+    new = [frame(f"new-{name}.csv") for name in PARTS]
+    grown = package.embed(new[0], view=new[1:], onto="run")
+    np.testing.assert_allclose(grown.embedding, np.vstack([own, own]), atol=1e-13)
+    with pytest.raises(ConfigError):
+        package.embed(new[0], view=new[1:2], onto="run")
+    kinds = pa.array(["violet" if kind == "red" else kind for kind in new[2]["kind"].to_pylist()])
+    with pytest.raises(DataError, match="violet"):
+        package.embed(new[0], view=[new[1], new[2].set_column(3, "kind", kinds)], onto="run")
