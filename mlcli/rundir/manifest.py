@@ -161,9 +161,3 @@ def require_intact(folder: Path, manifest: Mapping[str, Any], names: tuple[str, 
         if name not in manifest["files"] or not is_own(folder, name, manifest["files"][name]):
             raise UnsafeFile("HASH", f"{name} is not the file that the run wrote", where=str(folder / name),
                              hint="make the run again")
-
-
-def widths_of(given: Mapping[str, Any]) -> list[int]:
-    """Return the number of columns of an input of features and of each of its further files, as run.json has them."""
-    further = given.get("view")
-    return [int(given["columns"]), *([] if further is None else widths_of(further))]

@@ -16,10 +16,10 @@ from mlcli.cli.screen.progress import line_of
 from mlcli.cli.screen.terminal import aligned
 from mlcli.errors import escaped
 from mlcli.findings import FINDINGS
+from mlcli.findings.frame.finished_run import widths_of
 from mlcli.methods import METHODS
 from mlcli.report.figures.scree import WHY, exceed_one, positive_shares, shares_overlap
 from mlcli.rundir.json_values import json_value
-from mlcli.rundir.manifest import widths_of
 from mlcli.rundir.names import REPORT
 
 if TYPE_CHECKING:

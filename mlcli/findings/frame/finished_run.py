@@ -156,3 +156,9 @@ class FinishedRun:
         """The method and the input's name."""
         path = str(self.manifest["input"]["path"])
         return f"{self.manifest['method']}: {'standard input' if path == '-' else path.rstrip('/').rpartition('/')[2]}"
+
+
+def widths_of(given: Mapping[str, Any]) -> list[int]:
+    """Return the number of columns of an input of features and of each of its further files, as run.json has them."""
+    further = given.get("view")
+    return [int(given["columns"]), *([] if further is None else widths_of(further))]

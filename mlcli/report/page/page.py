@@ -8,7 +8,7 @@ from mlcli.base.units import percent
 from mlcli.config.describe import differences
 from mlcli.findings import FINDINGS, stage_sentence
 from mlcli.findings.finding import Place
-from mlcli.findings.frame.finished_run import FinishedRun
+from mlcli.findings.frame.finished_run import FinishedRun, widths_of
 from mlcli.findings.frame.onto import fit_alone
 from mlcli.findings.loadings import LoadingsFinding
 from mlcli.report.drawing.html import (
@@ -30,7 +30,6 @@ from mlcli.report.drawing.html import (
 from mlcli.report.drawing.text import four_digits, in_words, number, safe
 from mlcli.report.figures.overlays import new_points_over
 from mlcli.report.page import embedding
-from mlcli.rundir.manifest import widths_of
 
 OF_COLUMNS = ("uniquenesses", "variances", "sampling_adequacy")  # figures in the table of loadings, or behind it
 LISTED = 20  # largest number of columns or classes with figures
