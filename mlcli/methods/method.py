@@ -42,7 +42,7 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Dissimilarities, Features, Given, Input, Viewed, WeightedGraph
 from mlcli.base.values.options import Options
 from mlcli.base.values.products import Name
-from mlcli.base.values.sample_size import EXACT, FEW_COLUMNS, GROUP, automatic
+from mlcli.base.values.sample_size import EXACT, FEW_COLUMNS, anchors_in_group, automatic
 from mlcli.core.chain.compose import compose
 from mlcli.core.chain.stages import Stages
 from mlcli.core.eigen.eigensolve import Eigensolve
@@ -556,7 +556,7 @@ def checks_memory(method: Method, data: Any) -> float:
         compared = 8.0 * (PAIRS * few**2 + few * columns)
     else:
         wide = data.kind == "features" and columns > FEW_COLUMNS
-        compared = SAMPLED + 8.0 * min(automatic(rows, columns) * rows, GROUP) * wide
+        compared = SAMPLED + 8.0 * rows * min(automatic(rows, columns), anchors_in_group(rows)) * wide
     compared *= after_fit().quality
     written = WRITING * stored + table * method.checked_tables
     named = in_file is None or isinstance(data.ids, tuple)  # row numbers become text when they are written

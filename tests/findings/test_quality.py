@@ -206,7 +206,7 @@ def test_more_groups_of_anchors_than_one(monkeypatch: pytest.MonkeyPatch) -> Non
     from mlcli.findings.quality import anchors
 
     expected = numbers(measured(MANY, MANY[:, :2], sample=60))
-    monkeypatch.setattr(anchors, "GROUP", 2500 * 7)
+    monkeypatch.setattr(anchors, "anchors_in_group", lambda size: 7)
     monkeypatch.setattr(anchors, "BLOCK", 2500 * 3)
     np.testing.assert_allclose(numbers(measured(MANY, MANY[:, :2], sample=60)), expected, rtol=1e-6)
 

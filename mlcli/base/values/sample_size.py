@@ -12,7 +12,12 @@ FEWEST, MOST = 32, 250  # anchors of an automatic sample
 WORK = 1.5e9  # multiplications that an automatic sample may take
 PAIR = 150  # cost of the measures of a pair besides its distance, in multiplications
 FEW_COLUMNS = 16  # columns up to which differences are as quick as a product, and are computed on demand
-GROUP = 2**24  # distances of anchors in memory at once
+GROUP, TOGETHER = 2**24, 8  # distances of anchors in memory at once, and the fewest anchors with theirs
+
+
+def anchors_in_group(size: int) -> int:
+    """Return how many anchors are measured together among `size` points: of many points, enough for all threads."""
+    return max(GROUP // size, TOGETHER)
 
 
 def sample_of(size: int, most: int, generator: "np.random.Generator") -> "Indices":

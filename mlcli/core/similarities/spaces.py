@@ -29,7 +29,7 @@ from mlcli.core.kernels.options import Pairwise
 from mlcli.core.kernels.streamed import STORED
 from mlcli.core.metrics.distances import between as between_points
 from mlcli.core.metrics.distances import distances_to
-from mlcli.core.paths.geodesics import MANY, dijkstra_rows
+from mlcli.core.paths.geodesics import MANY, dijkstra_rows, is_renumbered
 from mlcli.core.paths.paths import Paths
 
 SAFE = 30  # binary exponents of numbers whose squares are safe, in single precision as well
@@ -251,6 +251,10 @@ class GeodesicSpace:
             rows = self.kernel(anchors)
             rows *= -2
             return lambda part: rows[part]
+        if len(anchors) >= MANY and is_renumbered(self.graph):
+            found = dijkstra_rows(self.graph, anchors)
+            np.square(found, out=found)
+            return lambda part: found[part]
         return lambda part: np.square(dijkstra_rows(self.graph, anchors[part]))
 
     def between(self, sources: Indices, targets: Indices) -> Array:

@@ -130,7 +130,7 @@ def quality_step(sample: int | str, plan: "FitPlan", fit: Sequence[Step]) -> Ste
     """Return the predicted cost of measuring the embedding from all points or from a sample."""
     from mlcli.base.machine.rates import product_rate, rates
     from mlcli.base.rows.blocks import row_blocks
-    from mlcli.base.values.sample_size import GROUP, automatic
+    from mlcli.base.values.sample_size import anchors_in_group, automatic
     from mlcli.core.paths.geodesics import dijkstra_cost
     from mlcli.engine.executor import WORTH
     from mlcli.native import available
@@ -157,7 +157,8 @@ def quality_step(sample: int | str, plan: "FitPlan", fit: Sequence[Step]) -> Ste
     alone, small = seconds_on(1), SMALL * rates().start + sum(step.seconds for step in steps)
     memory = max([plan.memory_after, *(step.memory for step in steps)])
     travels = table.kind == "features" and alone > WORTH
+    together = anchors_in_group(rows)
     return Step("quality", f"from {'all' if count == rows else count} of {rows} points", small + seconds_on(threads),
-                memory, passes=Passes(1, alone, len(row_blocks(count, GROUP, rows)), sent=0.0,
-                                              once=float(table.bytes), returned=8.0 * OBSERVED * count, here=small,
-                                              working=8.0 * min(GROUP, count * rows)) if travels else None)
+                memory, passes=Passes(1, alone, len(row_blocks(count, together)), sent=0.0, once=float(table.bytes),
+                                      returned=8.0 * OBSERVED * count, here=small,
+                                      working=8.0 * rows * min(together, count)) if travels else None)

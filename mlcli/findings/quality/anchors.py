@@ -12,7 +12,7 @@ from mlcli.base.machine.rates import product_rate, rates
 from mlcli.base.rows.blocks import in_order, row_blocks
 from mlcli.base.stages.stage import advance
 from mlcli.base.types import AnyArray, Array, Indices
-from mlcli.base.values.sample_size import GROUP, automatic, sample_of
+from mlcli.base.values.sample_size import anchors_in_group, automatic, sample_of
 from mlcli.core.similarities.spaces import Space
 from mlcli.engine.executor import results, sent
 
@@ -169,7 +169,7 @@ class AnchorPass:
     @property
     def groups(self) -> list[slice]:
         """The anchors of each group."""
-        return row_blocks(len(self.anchors.rows), GROUP, self.anchors.size)
+        return row_blocks(len(self.anchors.rows), anchors_in_group(self.anchors.size))
 
     @property
     def blocks(self) -> int:

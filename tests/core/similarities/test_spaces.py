@@ -6,15 +6,20 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
+from mlcli import native
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Dissimilarities, Features, Similarities
+from mlcli.base.values.sample_size import anchors_in_group
 from mlcli.base.values.scaling import Unit
 from mlcli.core.kernels.functions import LaplacianKernel, Polynomial
 from mlcli.core.metrics.minkowski import Cityblock
+from mlcli.core.paths import geodesics
+from mlcli.core.paths.geodesics import is_renumbered
 from mlcli.core.similarities.kernels import KernelValues
 from mlcli.core.similarities.of_distances import KernelSpace
-from mlcli.core.similarities.spaces import Space, input_space
+from mlcli.core.similarities.spaces import GeodesicSpace, Space, input_space
+from tests import support
 
 POINTS = np.random.default_rng(0).uniform(-1, 1, (9, 3))
 IDS = [str(number) for number in range(len(POINTS))]
@@ -43,3 +48,21 @@ def test_distances_between_points_are_the_roots_of_rows(name: str, size: float) 
     sources, targets = np.array([1, 4, 7]), np.array([0, 4, 2, 8])
     rows = space.rows_of(EVERY)(slice(None))[np.ix_(sources, targets)]
     np.testing.assert_allclose(space.between(sources, targets), np.sqrt(rows), rtol=1e-9, atol=1e-12)
+
+
+def test_squares_of_paths_are_the_same_by_groups_of_renumbered_vertices_and_one_by_one(
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    points = np.random.default_rng(3).standard_normal((400, 3))
+    graph = support.fit("isomap", points, neighbors=7).required_projector.similarity.graph
+    space, anchors = GeodesicSpace(graph, Unit(), None, Compute()), np.arange(5, 400, 33)
+    alone = [space.rows_of(anchors[place : place + 1])(slice(0, 1))[0] for place in range(len(anchors))]
+    monkeypatch.setattr(geodesics, "SCATTERED", 1)
+    assert not native.available() or is_renumbered(graph)
+    together = space.rows_of(anchors)
+    np.testing.assert_array_equal(np.vstack([together(slice(0, 5)), together(slice(5, len(anchors)))]), alone)
+
+
+@pytest.mark.parametrize("size", [1, 2000, 2**21, 10**7, 10**9])
+def test_a_group_has_anchors_for_all_threads(size: int) -> None:
+    assert anchors_in_group(size) >= 8
+    assert anchors_in_group(size) * size <= max(2**24, 8 * size)
