@@ -265,6 +265,7 @@ USUAL = (1.0e6, 2.5e6)  # nodes of a grid with two axes in most of the descent, 
 # Work in functions of one distance: of a node of the grid and a point, of a point in a tree by the number of axes, of a
 # pair and each of its axes, and of an entry of a graph and each of its axes.
 GRID_WORK, TREE_WORK, PAIR_WORK, ENTRY_WORK = (2, 45), (300, 800, 2400), (0.06, 0.03), (1.7, 0.5)
+ORDER_WORK, WAITED = 22, 0.2  # of a point that is sorted; share of an entry's for each doubling beyond a core's cache
 POWER_WORK, DIVISION_WORK = 1.2, 0.4  # of a pair besides, and of a division that pairs do not share
 
 
@@ -435,10 +436,18 @@ def repel_bytes(rows: int, axes: int, how: Summation) -> int:
     return 130 * rows if how == "tree" else 16 * rows * axes + (0 if native.available() else BESIDE * CACHED)
 
 
-def attract_seconds(entries: int, axes: int, threads: int) -> float:
-    """Predict the seconds of one attraction along so many entries of a graph."""
-    work = ENTRY_WORK[0] + ENTRY_WORK[1] * axes if native.available() else 10 + 10 * axes
-    return entries * work * rates().bent / max(threads, 1)
+def attract_seconds(entries: int, shape: tuple[int, int], threads: int) -> float:
+    """Predict the seconds of one attraction on points (n x p) along so many entries of a graph."""
+    rows, axes = shape
+    if not native.available():
+        return entries * (10 + 10 * axes) * rates().bent / max(threads, 1)
+    work = (ENTRY_WORK[0] + ENTRY_WORK[1] * axes) * (1 + WAITED * doublings_beyond_cache(shape))
+    return (entries * work / max(threads, 1) + rows * ORDER_WORK) * rates().bent
+
+
+def doublings_beyond_cache(shape: tuple[int, int]) -> float:
+    """Return how often coordinates (n x p) are twice the 1 MiB of a core's cache; 0 for fewer."""
+    return max(float(np.log2(8.0 * shape[0] * shape[1] / 2**20)), 0.0)
 
 
 def attract_bytes(rows: int, axes: int) -> int:

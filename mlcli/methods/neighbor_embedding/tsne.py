@@ -477,11 +477,11 @@ class TSNE(NeighborEmbedding):
     def steps_among(self, data: Any, count: int, compute: Compute) -> list[Step]:
         """Return the steps of neighbors of added rows and their descent among the others."""
         size, entries, threads = len(data.values), float(count) * reach(self.perplexities), compute.thread_count()
-        pairs = float(count) * size * rates().bent / threads
+        pairs, axes = float(count) * size * rates().bent / threads, self.axes.count
         return [*added_neighbor_steps(data, count, reach(self.perplexities), threads),
                 Step("iterate", f"{self.added_steps} steps of {count:,} rows among {size - count:,}",
-                     self.added_steps * (pairs + attract_seconds(int(BOTH_WAYS * entries), self.axes.count, threads)),
-                     entry_bytes(size) * BOTH_WAYS * entries + 8.0 * MOTION * size * self.axes.count)]
+                     self.added_steps * (pairs + attract_seconds(int(BOTH_WAYS * entries), (size, axes), threads)),
+                     entry_bytes(size) * BOTH_WAYS * entries + 8.0 * MOTION * size * axes)]
 
     def checks_among(self, subject: Subject, moving: Indices) -> Iterator[Check]:
         """Check the perplexity of added rows, and divergence and slope by sums of another library."""
@@ -569,7 +569,7 @@ class TSNEComposition(Composition[Model]):
     def _(self) -> list[Step]:
         (count, axes), steps, threads = self.shape, self.method.descent.count, self.compute.thread_count()
         how = choose_summation(count, axes)
-        each = repel_seconds(count, axes, how, threads) + attract_seconds(int(self.entries), axes, threads)
+        each = repel_seconds(count, axes, how, threads) + attract_seconds(int(self.entries), self.shape, threads)
         return [Step("iterate", f"{steps} steps, repulsion by {NAMED[how]}", steps * each, self.held)]
 
     @property

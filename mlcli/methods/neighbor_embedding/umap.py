@@ -67,6 +67,7 @@ from mlcli.methods.neighbor_embedding.negative_sampling import (
     follow_edges,
 )
 from mlcli.methods.neighbor_embedding.new_points import SampledForces
+from mlcli.methods.neighbor_embedding.repulsion import doublings_beyond_cache
 from mlcli.methods.trials import InputSummary, Trials, single_trial, variant
 
 MANY, EPOCHS = 10_000, (500, 200)  # points up to which there are so many epochs, and beyond
@@ -75,7 +76,7 @@ PLACING = 0.2, 0.25  # share of the epochs, and of the first rate, by which new 
 BOTH_WAYS = 1.5  # edges of the graph for each neighbor
 SHARE = 0.35  # of the edges that are due in an epoch
 SAMPLE = 14.0  # work of a force, in functions of one distance
-MISSED = 0.15  # of that, for each doubling of coordinates beyond a core's cache of 1 MiB
+MISSED = 0.15  # of that, for each doubling of coordinates beyond a core's cache
 HELD, ONCE = 24.0, 70.0  # bytes of an edge while points move, and while the graph is made
 SOLVING = 64.0  # bytes of a number of a block whose scales are searched for
 BASIS = 18  # blocks of the eigensolve at once
@@ -105,8 +106,7 @@ CHAOS = ("picture", "twins")  # rounding of the data grows from epoch to epoch, 
 
 def force_seconds(count: int, axes: int) -> float:
     """Return the seconds of a force among so many points: sampled ones are anywhere in memory."""
-    missed = max(np.log2(8.0 * count * axes / 2**20), 0.0)
-    return SAMPLE * (1 + MISSED * missed) * rates().bent
+    return SAMPLE * (1 + MISSED * doublings_beyond_cache((count, axes))) * rates().bent
 
 
 class UMAP(NeighborEmbedding):

@@ -235,5 +235,6 @@ def test_predictions_rise_with_the_work() -> None:
             10**6, axes, how, 1)
         assert 0 < repel_bytes(10**4, axes, how) <= repel_bytes(10**6, axes, how)
     assert repel_seconds(1000, 2, "exact", 1) < repel_seconds(1000, 2, "exact", 1, dof=0.5)
-    assert 0 < attract_seconds(10**6, 2, 2) < attract_seconds(10**6, 2, 1)
+    assert 0 < attract_seconds(10**6, (10**4, 2), 2) < attract_seconds(10**6, (10**4, 2), 1) < attract_seconds(
+        10**6, (10**6, 2), 1)
     assert 0 < attract_bytes(10**4, 2) < attract_bytes(10**5, 2)
