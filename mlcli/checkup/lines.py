@@ -62,8 +62,8 @@ def sections_of(report: Report) -> Iterator[tuple[str, list[str]]]:
         partly = "" if report.rows_compared == report.rows else f", on {report.rows_compared:,} rows"
         sampled = " drawn with the seed" if report.rows_compared < report.rows and report.rows > 20_000 else ""
         yield _section(f"Neighbors{partly}{sampled}", [*_graph(report.graph), *_neighborhoods(report)])
-    if report.outliers:
-        yield _section("Rows", [*_outliers(report.outliers), *map(_label, report.labels or ())])
+    if rows := [*_outliers(report.outliers), *map(_label, report.labels or ())]:
+        yield _section("Rows", rows)
     if report.edges:
         yield _section("Graph", _edges(report.edges))
     if report.concentration:
@@ -248,7 +248,9 @@ def _neighborhoods(report: Report) -> list[tuple[str, str]]:
     return facts
 
 
-def _outliers(outliers: Outliers) -> list[tuple[str, str]]:
+def _outliers(outliers: Outliers | None) -> list[tuple[str, str]]:
+    if outliers is None:
+        return []
     places = ("far from the center", outliers.center), ("far from the nearest", outliers.neighbors)
     return [(label, f"{far.count:,}: " + ", ".join(
         f"{shown(row)} ({times:.3g} times the median{f', most in {shown(column)}' if column else ''})"

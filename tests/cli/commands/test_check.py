@@ -39,6 +39,13 @@ def test_the_parts_of_the_report_are_called_in_words(mlcli: Caller) -> None:
     assert "\n  Euclidean                   no\n" in said
 
 
+def test_a_part_without_facts_has_no_heading(mlcli: Caller) -> None:
+    Path("three.csv").write_text("a,b,c\n0,1,2\n1,0,1.5\n2,1.5,0\n", encoding="utf-8")
+    said = mlcli("check", "--dissimilarities", "three.csv").out
+    parts = [part.splitlines() for part in said.split("\n\n")[1:-1]]
+    assert parts and all(len(part) > 1 and part[1].startswith("  ") for part in parts)
+
+
 def test_text_says_what_embed_would_refuse_and_the_rest(mlcli: Caller) -> None:
     Path("d.csv").write_text(",a,b,c\na,0,-1,2\nb,3,0,1\nc,2,1,0.5\n", encoding="utf-8")
     called = mlcli("check", "--dissimilarities", "d.csv")
