@@ -191,7 +191,7 @@ def _cause(report: Report) -> list[tuple[str, str]]:
     if (shown_by := cause.evidence) is None:
         return [("cause", f"{name}: there are too few points to tell")]
     facts = [("cause", f"{name}{sample}"),
-             ("", f"below zero: {shown_by.breadth * cause.points:.3g} directions of {cause.points:,}, alike at nearest "
+             ("", f"below zero: {shown_by.breadth * cause.points:.3g} axes of {cause.points:,}, alike at nearest "
               f"points by {shown_by.autocorrelation:.2f}, the first by {shown_by.first_autocorrelation:.2f}")]
     if not shown_by.triangle_excess:
         return [*facts, ("", "no way over a third point is shorter than the direct one")]

@@ -39,6 +39,14 @@ def test_the_parts_of_the_report_are_called_in_words(mlcli: Caller) -> None:
     assert "\n  Euclidean                   no\n" in said
 
 
+def test_negative_eigenvalues_are_counted_as_axes(mlcli: Caller) -> None:
+    """Also where dissimilarities have no columns: those of city blocks are a metric, and not Euclidean."""
+    points = np.random.default_rng(0).random((40, 3))
+    np.save("blocks.npy", np.abs(points[:, None] - points).sum(axis=2))
+    said = mlcli("check", "--dissimilarities", "blocks.npy").out
+    assert " axes of 40, alike at nearest points" in said and "direction" not in said
+
+
 def test_a_part_without_facts_has_no_heading(mlcli: Caller) -> None:
     Path("three.csv").write_text("a,b,c\n0,1,2\n1,0,1.5\n2,1.5,0\n", encoding="utf-8")
     said = mlcli("check", "--dissimilarities", "three.csv").out
