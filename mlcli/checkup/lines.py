@@ -27,6 +27,7 @@ from mlcli.checkup.report import (
 from mlcli.data.options.wording import counted, place
 
 LABEL = 26
+CURVES = "Curse and blessing of dimensionality"  # heading of what distances over the number of columns say
 CAUSES = {"noise": "noise of measurement", "extent": "extended objects", "space": "a metric that is not Euclidean, as "
           "in a curved space", "undecided": "undecided"}
 NOT_FOUND = "not computed: there are too many points"
@@ -69,9 +70,9 @@ def sections_of(report: Report) -> Iterator[tuple[str, list[str]]]:
     if report.concentration:
         yield _section("Distances, in units of that to the farthest point", _concentration(report.concentration))
     if subsets := report.column_subsets:
-        title, lines = _section(f"Distances over the number of columns ({subsets.rows:,} rows, {subsets.draws} orders "
-                                "of the columns)", _subsets(subsets))
-        yield title, [*lines, *(f"  {sentence}" for sentence in subset_sentences(subsets))]
+        yield _section(f"Distances over the number of columns ({subsets.rows:,} rows, {subsets.draws} orders of the "
+                       "columns)", _subsets(subsets))
+        yield CURVES, [f"  {sentence}" for sentence in subset_sentences(subsets)]
     if report.skipped:
         yield _section("Not checked", [(skipped.check, skipped.reason) for skipped in report.skipped])
 

@@ -5,10 +5,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from mlcli.base.types import Array
-from mlcli.checkup.lines import sections_of, subset_sentences, title_of
+from mlcli.checkup.lines import CURVES, sections_of, subset_sentences, title_of
 from mlcli.checkup.report import ColumnSubsets, Interval, Report
 from mlcli.report.drawing.figure import Figure
 from mlcli.report.drawing.html import (
+    LONG,
     Html,
     Part,
     badge,
@@ -30,9 +31,9 @@ ACROSS = "columns"
 def page(report: Report) -> str:
     """Return the whole page, without scripts and without network."""
     parts = [_findings(report), _curves(report.column_subsets),
-             *(section(title, verbatim("\n".join(line.removeprefix("  ") for line in lines)))
-               for title, lines in sections_of(report))]
-    return document("Data check", f'<p class="lead">{safe(title_of(report), 1000)}</p>', join(parts))
+             *(section(title, verbatim("\n".join(line.removeprefix("  ") for line in lines), width=LONG))
+               for title, lines in sections_of(report) if title != CURVES)]
+    return document("Data check", f'<p class="lead">{safe(title_of(report), LONG)}</p>', join(parts))
 
 
 def _findings(report: Report) -> Part:
@@ -40,7 +41,7 @@ def _findings(report: Report) -> Part:
         return section("Findings", sentence("There are none."))
     return section("Findings", *(Html(
         f"<p>{badge(finding.severity, KINDS[finding.severity])} {safe(finding.code)}: "
-        f'{safe(finding.sentence, 1000)}<br><span class="soft">{safe(finding.advice, 1000)}</span></p>')
+        f'{safe(finding.sentence, LONG)}<br><span class="soft">{safe(finding.advice, LONG)}</span></p>')
         for finding in report.findings))
 
 
@@ -49,8 +50,7 @@ def _curves(subsets: ColumnSubsets | None) -> Part:
     if subsets is None:
         return None
     return section(
-        "Curse and blessing of dimensionality", *map(sentence, subset_sentences(subsets)),
-        side_by_side(*map(figure, figures_of(subsets))),
+        CURVES, *map(sentence, subset_sentences(subsets)), side_by_side(*map(figure, figures_of(subsets))),
         sentence(f"Distances between {subsets.rows:,} rows by 1, 2, 4, ... of their columns, up to all, which is the "
                  f"data. Each of {subsets.draws} draws puts the columns in a random order; dots are medians over "
                  "draws, and vertical lines hold four fifths of them. Nearest over farthest is 1 where all rows are as "

@@ -168,3 +168,16 @@ def test_the_page_holds_the_curves_and_names_as_text() -> None:
     assert written.count("<svg") == 3 and "prefers-color-scheme:dark" in written
     assert "<b>" not in written and "&lt;b&gt;kind" in written
     assert subset_sentences(found)[0] in written
+
+
+def test_nothing_on_the_page_is_cut_or_said_twice() -> None:
+    """Of this table the first sentence has more than 200 characters, and a list of columns as well."""
+    from mlcli.checkup.page import page
+    from mlcli.checkup.report import Missing, Report, TableFacts
+
+    found = subsets(np.repeat(np.random.default_rng(0).integers(0, 2, (40, 1)), 6, axis=1).astype(float))
+    sentence = subset_sentences(found)[0]
+    names = tuple(f"a column of a rather long name {place}" for place in range(8))
+    table = TableFacts(40, 14, Missing(0, 0, 0, 0, ()), len(names), names, 0, (), 0, (), 0, (), (), None, None)
+    written = page(Report("x.csv", "features", 40, 6, 40, features=table, column_subsets=found))
+    assert len(sentence) > 200 and written.count(sentence) == 1 and "\N{HORIZONTAL ELLIPSIS}" not in written
