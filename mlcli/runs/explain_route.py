@@ -87,11 +87,12 @@ class ExplainedRoute:
         lead = f'<p class="lead">{safe(self.sentence(), 1000)}</p>'
         steps = Html("<ol>" + "".join(f"<li>{safe(step, 1000)}</li>" for step in STEPS) + "</ol>")
         several = len(self.search.settled) > 1
+        places = ("Points on the first two axes of the run." if self.given.embedding.values.shape[1] > 1 else
+                  "Points on the only axis of the run, over the numbers of their rows.")
         return document(f"Dijkstra\u2019s algorithm from {names[0]} to {names[1]}", lead, join([
             section("The visited part of the graph", figure(self.figure(), (
-                "Points on the first two axes of the run. Colors of settled points are the order in which they are "
-                "settled, by distance; a thick line leads to the point before on the shortest path to each. Gray "
-                "lines are their other edges."))),
+                f"{places} Colors of settled points are the order in which they are settled, by distance; a thick "
+                "line leads to the point before on the shortest path to each. Gray lines are their other edges."))),
             section("The algorithm", steps), section("Settled points, in order", *self._settled()),
             section("Floyd\u2019s algorithm on the first points", *self._floyd()) if several else None]))
 

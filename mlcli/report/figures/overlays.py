@@ -8,14 +8,15 @@ import numpy as np
 from mlcli.base.types import Array, Indices
 from mlcli.core.paths.geodesics import Search
 from mlcli.data.options.wording import counted
-from mlcli.report.drawing.axes import to_pixels
-from mlcli.report.drawing.figure import Curve, Dots, Figure, Mark, Segments, Text
+from mlcli.report.drawing.axes import Panel, to_pixels
+from mlcli.report.drawing.figure import Bar, Curve, Dots, Figure, Mark, Segments, Text
 from mlcli.report.drawing.palette import STEPS
 from mlcli.report.drawing.text import number, shorten
 from mlcli.report.figures.coloring import ROW, coloring, single_color
 from mlcli.report.figures.scatter import (
     BESIDE,
     BOTTOM,
+    HALF,
     LEFT,
     MOST,
     TOP,
@@ -81,6 +82,7 @@ def moves_over(values: Array, rows: Indices, former: Array, *, title: str, axes:
 RIGHT = 40  # pixels to the right of the plot
 SIZES = ((100, 3.4), (500, 2.8), (2000, 2.0), (MOST, 1.4))  # largest number of points, and radius of a dot
 NAMED, LETTER = 24, 7.0  # largest number of characters of an id, and pixels of one
+BESIDE_DOT = 8.0  # pixels between the middle of a dot and its name
 
 
 def path_over(values: Array, ids: Sequence[str], way: Indices, length: float, *, axes: Sequence[str],
@@ -98,20 +100,29 @@ def path_over(values: Array, ids: Sequence[str], way: Indices, length: float, *,
     title = f"The shortest path from {ends[0]} to {ends[1]}: {steps}, {number(length)} long"
     marks: list[Mark] = [*backdrop(title, panel), Dots("other", others, radius),
                          Curve("way", list(map(tuple, passed.tolist()))),
-                         Dots("mark", passed, radius + 0.8), *_end_names(passed, ends),
+                         Dots("mark", passed, radius + 0.8), *_end_names(passed, ends, panel),
                          *panel.names(*sides(axes, values.shape[1]))]
     return Figure(title, LEFT + WIDE + RIGHT, panel.y.start + BOTTOM, marks)
 
 
-def _end_names(passed: Array, ends: Sequence[str]) -> list[Mark]:
-    """Return the names of both ends, each on the side that the path does not leave to; one for a single point."""
+def _end_names(passed: Array, ends: Sequence[str], panel: Panel) -> list[Mark]:
+    """Return the names of both ends, on a ground that no line shows through; one for a single point.
+
+    Each is inside the panel, beside which the numbers of its axis stand, and where the path does not leave to: on the
+    other side, or else above or below.
+    """
+    left, right, *_ = panel.edges
     marks: list[Mark] = []
-    for (x, y), (toward, _), name in [(passed[0], passed[min(1, len(passed) - 1)], ends[0]),
-                                      (passed[-1], passed[max(-2, -len(passed))], ends[1])][: len(passed)]:
-        room = LETTER * len(name) + 8
-        left = x > room and (toward > x or x + room > LEFT + WIDE + RIGHT)
-        away, anchor = (-8.0, "end") if left else (8.0, "start")
-        marks.append(Text(float(x) + away, float(y) + 4, name, anchor))
+    for (x, y), (toward, below), name in [(passed[0], passed[min(1, len(passed) - 1)], ends[0]),
+                                          (passed[-1], passed[max(-2, -len(passed))], ends[1])][: len(passed)]:
+        wide = LETTER * len(name)
+        inside = {"end": x - BESIDE_DOT - wide >= left, "start": x + BESIDE_DOT + wide <= right + HALF}
+        sides = ("end", "start") if toward > x else ("start", "end")
+        side = next((side for side in sides if inside[side]), sides[0])
+        line = float(y) + 4 if side == sides[0] or len(passed) == 1 else float(y) + (-8 if below > y else 16)
+        begin = float(x) + (-BESIDE_DOT if side == "end" else BESIDE_DOT)
+        marks += [Bar("ground", begin - (wide if side == "end" else 0.0) - 2, line - 11, wide + 4, 15),
+                  Text(begin, line, name, side)]
     return marks
 
 
@@ -149,9 +160,9 @@ def search_over(values: Array, search: Search, edges: Indices, way: Indices, *, 
     if len(way):
         passed = places[way]
         marks += [Curve("way", list(map(tuple, passed.tolist()))), Dots("mark", passed, radius + 0.8),
-                  *_end_names(passed, names)]
+                  *_end_names(passed, names, panel)]
     else:
-        marks.append(Text(float(places[search.settled[0]][0]) + 8, float(places[search.settled[0]][1]) + 4, names[0]))
+        marks += _end_names(places[search.settled[:1]], names, panel)
     return with_legend(title, panel.y.start + BOTTOM, [*marks, *panel.names(*sides(axes, values.shape[1])), *key], key)
 
 

@@ -138,6 +138,30 @@ def test_the_picture_holds_the_path_and_escapes_names(mlcli: Caller) -> None:
     assert "<b>" not in drawn
 
 
+TEXT = re.compile(r'<text class="(\w+)" x="([\d.-]+)" y="([\d.-]+)"(?: text-anchor="(\w+)")?>([^<]*)<')
+
+
+def test_names_of_both_ends_are_inside_the_panel_and_over_a_ground_of_their_own(mlcli: Caller) -> None:
+    """Of one axis the first row is at the left end, where the numbers of the axis stand."""
+    mlcli.finished("embed", "points.csv", "--id-column", "id", "-m", "isomap", "-k", "5", "-p", "1", "-o", "line", "-q")
+    called = mlcli("route", "line", "p0", "p40", "--explain", "page.html", "--picture", "way.svg", "-o", "way.csv")
+    assert called.code == 0, called.err
+    page, drawn = Path("page.html").read_text(), Path("way.svg").read_text()
+    assert "Points on the only axis of the run, over the numbers of their rows." in page and "two axes" not in page
+    assert mlcli("route", "line", "p0", "p40", "--picture", "bare.svg", "-o", "bare.csv", "-q").code == 0
+    for picture in (page, drawn, Path("bare.svg").read_text()):
+        texts = {text: (float(x), float(y), anchor) for _, x, y, anchor, text in TEXT.findall(picture)}
+        grounds = [tuple(map(float, bar)) for bar in re.findall(
+            r'<rect class="ground" x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="([\d.]+)"', picture)]
+        assert len(grounds) == 2
+        for name, (left, top, wide, high) in zip(("p0", "p40"), grounds, strict=True):
+            x, y, anchor = texts[name]
+            assert left < x < left + wide and top < y < top + high and 58 <= left and left + wide <= 60 + 408 + 16
+            assert abs(x - left - 2 if anchor != "end" else left + wide - 2 - x) < 0.2
+            assert not any(left < float(own) < left + wide and top < float(line) < top + high
+                           for kind, own, line, *_ in TEXT.findall(picture) if kind == "small")
+
+
 @pytest.mark.parametrize(("arguments", "code", "said"), [
     (("run", "p1", "P49"), 78, "'p49'"), (("run", "nothing", "p1"), 78, "'p0', 'p1'"),
     (("missing", "p1", "p2"), 66, "E-NO-RUN"), (("run", "p1", "p2", "--picture", "way.jpg"), 2, ".svg, .png, .pdf"),
