@@ -18,6 +18,7 @@ from mlcli.report.figures.scatter import (
     BOTTOM,
     HALF,
     LEFT,
+    LETTERS,
     MOST,
     TOP,
     WIDE,
@@ -102,7 +103,7 @@ def path_over(values: Array, ids: Sequence[str], way: Indices, length: float, *,
                          Curve("way", list(map(tuple, passed.tolist()))),
                          Dots("mark", passed, radius + 0.8), *_end_names(passed, ends, panel),
                          *panel.names(*sides(axes, values.shape[1]))]
-    return Figure(title, LEFT + WIDE + RIGHT, panel.y.start + BOTTOM, marks)
+    return Figure(title, max(LEFT + WIDE + RIGHT, LEFT + LETTERS["text"] * len(title)), panel.y.start + BOTTOM, marks)
 
 
 def _end_names(passed: Array, ends: Sequence[str], panel: Panel) -> list[Mark]:

@@ -156,10 +156,20 @@ def test_names_of_both_ends_are_inside_the_panel_and_over_a_ground_of_their_own(
         assert len(grounds) == 2
         for name, (left, top, wide, high) in zip(("p0", "p40"), grounds, strict=True):
             x, y, anchor = texts[name]
-            assert left < x < left + wide and top < y < top + high and 58 <= left and left + wide <= 60 + 408 + 16
+            assert left < x < left + wide and top < y < top + high and left >= 58 and left + wide <= 60 + 408 + 16
             assert abs(x - left - 2 if anchor != "end" else left + wide - 2 - x) < 0.2
             assert not any(left < float(own) < left + wide and top < float(line) < top + high
                            for kind, own, line, *_ in TEXT.findall(picture) if kind == "small")
+
+
+def test_the_title_of_the_picture_is_not_cut(mlcli: Caller) -> None:
+    Path("points.csv").write_text(Path("points.csv").read_text().replace("p9,", "a point of a long name,"))
+    mlcli.finished("embed", "points.csv", "--id-column", "id", "-m", "isomap", "-k", "5", "-o", "long", "-q")
+    assert mlcli("route", "long", "a point of a long name", "p40", "--picture", "way.svg", "-q").code == 0
+    drawn = Path("way.svg").read_text()
+    title = next(text for kind, *_, text in TEXT.findall(drawn) if kind == "title")
+    wide = float(re.findall(r'width="([\d.]+)"', drawn)[0])
+    assert wide >= 60 + 8 * len(title) > 508
 
 
 @pytest.mark.parametrize(("arguments", "code", "said"), [
