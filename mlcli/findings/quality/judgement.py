@@ -165,7 +165,8 @@ def information(summary: Summary) -> Judgement | None:
 
 
 MEASURES: Mapping[str, Callable[[Summary], Judgement | None]] = {
-    "variance": partial(share, of="variance"), "inertia": partial(share, of="inertia"), "neighbors": neighbors,
+    "variance": partial(share, of="variance"), "inertia": partial(share, of="inertia"),
+    "means": partial(share, of="sum of squares of the means"), "neighbors": neighbors,
     "residual_variance": residual_variance, "stress": stress, "fit": fit, "explained": explained, "classes": classes,
     "correlations": partial(leading, singular="canonical correlation", plural="canonical correlations"),
     "slowness": partial(leading, singular="slowness", plural="slownesses", note=" (0: constant in time, 2: noise)"),

@@ -279,8 +279,9 @@ class Bilinear(Method):
     into features. With `--label-column font` the column names styles of the run instead: contents of other rows are
     translated into these.
 
-    Files: `spectrum.csv` holds the squared singular values, not divided by anything, and their shares of the sum of
-    squares of all means; of the symmetric model those of the means along the axes of styles. Axes are ranked by them.
+    Files: `spectrum.csv` holds the squared singular values of the means of styles and contents, not divided by
+    anything, and their shares of the sum of squares of all means; of the symmetric model those of the means along the
+    axes of styles. Axes are ranked by them.
     `loadings.csv` holds Aˢ, in rows named `column@style`. `residual_share` is the part of the rows' sum of squares that
     Aˢ b leaves. Of the symmetric model `factors.csv` holds the vectors of styles and contents, `trace.csv` and
     `explained_share` the share of the means' sum of squares that it explains, and `style_shares` that of each axis of
@@ -291,7 +292,8 @@ class Bilinear(Method):
 
     accepts: ClassVar = (CrossLabeled,)
     powers: ClassVar = Powers(coordinates=0, spectrum=2)
-    ranked_by: ClassVar = "squared singular values of the means of styles and contents"
+    ranked_by: ClassVar = "squared singular values of means"
+    judged_by: ClassVar = "means"
     decodes: ClassVar = None
     rules: ClassVar = ()
     loads: ClassVar = "classes"
@@ -318,10 +320,6 @@ class Bilinear(Method):
             raise ConfigError("STYLE-AXES", f"{self.style_axes} axes of styles were requested, but the data has "
                               f"{styles} styles", where="method.style_axes", hint=f"ask for at most {styles}")
         return {}
-
-    def ranks_by(self) -> str:
-        """Return what the numbers in spectrum.csv are: of the symmetric model, of means along the axes of styles."""
-        return self.ranked_by + ("" if self.style_axes is None else ", along the axes of styles")
 
     def reproduces(self) -> bool:
         """New rows need their style, which a row of features does not have."""

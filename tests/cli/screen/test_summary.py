@@ -175,6 +175,7 @@ QUALITY = {"neighbors": 12, "recall": 0.8, "trustworthiness": 0.95, "residual_va
 
 @pytest.mark.parametrize(("method", "facts", "sentence"), [
     ("pca", {"components": 2, "proportions": [0.5, 0.25]}, "2 axes keep 75.0% of the variance"),
+    ("bilinear", {"components": 2, "proportions": [0.5, 0.25]}, "2 axes keep 75.0% of the sum of squares of the means"),
     ("pca", {"quality": QUALITY}, "80.0% of the 12 nearest neighbors are kept; trustworthiness 0.9500"),
     ("isomap", {"quality": QUALITY}, "residual variance 0.0012 (at 0, distances along the graph are kept)"),
     ("umap", {"quality": {**QUALITY, "trustworthiness_se": 0.01}},

@@ -11,8 +11,9 @@ import pytest
 from mlcli.base.values.scaling import Unit
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.findings.spectrum.table import spectrum_facts
+from mlcli.methods import METHODS
 from mlcli.report.drawing.figure import Bar, Curve, Figure, Text
-from mlcli.report.drawing.svg import document
+from mlcli.report.drawing.svg import LETTERS, document
 from mlcli.report.figures.scree import ScreeValues, bars, cumulative, scree
 from tests.support import spectrum_table
 
@@ -155,3 +156,12 @@ def test_a_share_beyond_all_others_has_few_ticks(share: float) -> None:
     """As a damaged file of eigenvalues may have it."""
     figure = scree(ScreeValues([3.0, 1.0], [0.75, share], 1, 2), "")
     assert len(figure.marks) < 60
+
+
+def test_what_every_method_ranks_by_is_a_heading_that_no_screen_cuts() -> None:
+    """On a narrow one letters are larger beside the drawing (`svg.LETTERS`), about half as wide as high."""
+    for name in METHODS:
+        what = METHODS[name].ranked_by or ""
+        drawn = scree(ScreeValues([2.0, 1.0], [0.7, 1.0], 1, 2, what), "x")
+        heading = next(mark for mark in drawn.marks if isinstance(mark, Text) and mark.text == what) if what else None
+        assert heading is None or heading.x + 0.53 * LETTERS[1] * len(what) <= drawn.width, name
