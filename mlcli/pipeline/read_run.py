@@ -17,7 +17,7 @@ from mlcli.config.layers import Layer, from_file
 from mlcli.config.run_config import RunConfig
 from mlcli.data.files.formats import file_name
 from mlcli.data.options.input import Input, LabelFile
-from mlcli.data.options.wording import place
+from mlcli.data.options.wording import counted, place
 from mlcli.data.read.labels import labels_of, read_labels
 from mlcli.data.read.table import read
 from mlcli.data.table.table import Table
@@ -195,11 +195,7 @@ def moved(config: RunConfig, manifest: Mapping[str, Any], given: str | None, vie
     """
     first, others, known = config.input.path, config.input.views, manifest["input"]
     require_installed((kept for kept in manifest.get("plugins", ()) if kept["table"] == "formats"), first)
-    if views and not others:
-        raise ConfigError("NO-VIEW", "the run has no second view", where="--view", hint="leave it out")
-    if len(views) > len(others):
-        raise ConfigError("NO-VIEW", f"the run has {len(others)} views besides its input", where="--view",
-                          hint="leave it out")
+    require_further_views(len(views), len(others))
     first = existing_path(first, known) if given is None else given
     second, *further = [
         section.replace(path=views[place] if place < len(views) else existing_path(str(section.path), facts))
@@ -213,6 +209,15 @@ def moved(config: RunConfig, manifest: Mapping[str, Any], given: str | None, vie
         labels = labels.replace(path=existing_path(labels.path, known.get("labels") or {}))
     return config.replace(input=config.input.replace(
         path=first, view=second.replace(further=tuple(further)) if further else second, labels=labels))
+
+
+def require_further_views(given: int, known: int) -> None:
+    """Raise ConfigError for more files of further views than a run has such views."""
+    if given and not known:
+        raise ConfigError("NO-VIEW", "the run has no second view", where="--view", hint="leave it out")
+    if given > known:
+        raise ConfigError("NO-VIEW", f"the run has {counted(known, 'view')} besides its input", where="--view",
+                          hint=f"give {'it' if known == 1 else 'these'} alone")
 
 
 def require_names(paths: Sequence[str], others: Sequence[str]) -> None:

@@ -25,7 +25,7 @@ from mlcli.findings.frame.finished_run import CONSTRAINED
 from mlcli.findings.spectrum import TABLE as SPECTRUM
 from mlcli.methods import methods_with_decoder
 from mlcli.pipeline.new_rows import read_rows
-from mlcli.pipeline.read_run import config_of
+from mlcli.pipeline.read_run import config_of, require_further_views
 from mlcli.report.drawing.figure import Figure
 from mlcli.report.figures.overlays import new_points_over
 from mlcli.rundir import names
@@ -106,13 +106,12 @@ def own_input(folder: Path, manifest: Mapping[str, Any]) -> Input:
 
 
 def require_views(run: StoredModel, numbers: Sequence[int], files: int) -> None:
-    """Raise ConfigError for numbers of views that the run does not have, that repeat, or are not one for each file."""
+    """Raise ConfigError for files or numbers of views that the run lacks, that repeat, or are not one for each file."""
     count = len(run.views) + 1
-    if count == 1:
-        raise ConfigError("NO-VIEW", "the run places rows of one view only", where="--as-view", hint="leave it out")
+    require_further_views(files - 1, count - 1)
     if wrong := [number for number in numbers if not 1 <= number <= count]:
         raise ConfigError("AS-VIEW", f"there is no view {wrong[0]}: the run has {count}", where="--as-view",
-                          hint=f"give a number from 1 to {count}")
+                          hint=f"give a number from 1 to {count}" if count > 1 else "leave it out")
     if len(set(numbers)) < len(numbers) or len(numbers) != files:
         raise ConfigError("AS-VIEW", f"{files} {'file' if files == 1 else 'files'} and views "
                           f"{', '.join(map(str, numbers))}", where="--as-view",

@@ -102,10 +102,20 @@ def test_runs_of_three_views_that_cannot_be_are_refused(
     assert called.code == code and text in called.err and wording(called.err), called.err
 
 
-def test_a_run_of_one_table_has_no_view_to_place(mlcli: Caller) -> None:
-    mlcli.finished("embed", "x.csv", "-o", "run", "-q")
-    called = mlcli("project", "run", "x.csv", "--as-view", "2")
-    assert called.code == 78 and "E-NO-VIEW" in called.err
+@pytest.mark.parametrize(("fitted", "words", "code", "place"), [
+    (("x.csv",), ("x.csv", "--as-view", "2"), "E-AS-VIEW", "--as-view"),
+    (("x.csv",), ("x.csv", "--view", "y.csv"), "E-NO-VIEW", "--view"),
+    (("x.csv",), ("x.csv", "--view", "y.csv", "--as-view", "1", "--as-view", "2"), "E-NO-VIEW", "--view"),
+    (("x.csv", "--view", "y.csv", "-m", "cca"), ("x.csv", "--as-view", "3"), "E-AS-VIEW", "--as-view"),
+    (("x.csv", "--view", "y.csv", "-m", "cca"), ("x.csv", "--view", "y.csv", "--view", "z.csv"), "E-NO-VIEW",
+     "--view"),
+    (("x.csv", "--view", "y.csv", "-m", "mfa"), ("x.csv", "--as-view", "2"), "E-AS-VIEW", "--as-view")])
+def test_a_view_that_a_run_lacks_has_one_code_for_its_number_and_one_for_its_file(
+        mlcli: Caller, fitted: tuple[str, ...], words: tuple[str, ...], code: str, place: str,
+        wording: Wording) -> None:
+    mlcli.finished("embed", *fitted, "-o", "run", "-q")
+    called = mlcli("project", "run", *words)
+    assert (called.code, wording(called.err)) == (78, [code]) and f"; {place}; " in called.err
 
 
 @pytest.mark.parametrize("first", [True, False])
