@@ -8,7 +8,7 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.stages.checkpoints import Place, loop
-from mlcli.base.stages.stage import advance, computed, note, stage
+from mlcli.base.stages.stage import Limit, advance, computed, note, stage
 from mlcli.base.stored import result
 from mlcli.base.types import Array
 from mlcli.base.values.check import EPS
@@ -155,7 +155,7 @@ class Iterate(Options):
             trace.append(require_finite(state.objective, done))
             computed("state", state)
             moved = change(before, state)
-            advance(done, self.limit)
+            advance(done, Limit(self.limit))
             if moved <= ROUNDING or (remaining(moved, last) if steady else moved) <= self.tolerance:
                 return Iterated(state, np.array(trace), True)
             least, still = min(least, moved), 0 if moved < least else still + 1

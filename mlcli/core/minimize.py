@@ -7,7 +7,7 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.stages.checkpoints import Place, loop
-from mlcli.base.stages.stage import advance, note, stage
+from mlcli.base.stages.stage import Limit, advance, note, stage
 from mlcli.base.stored import result
 from mlcli.base.types import Array
 from mlcli.base.values.check import EPS
@@ -151,7 +151,7 @@ class Minimize(Options):
             nonlocal now
             done = len(now.trace) + 1
             now = MinimizationState(values, now.first, np.append(now.trace, require_finite(objective, done)))
-            advance(done, self.limit)
+            advance(done, Limit(self.limit))
             if self.share(now.fall, now, numbers) <= self.tolerance:
                 raise StopIteration
 

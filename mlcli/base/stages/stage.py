@@ -215,8 +215,15 @@ def stage(name: str, version: int | None = None, *, composed: bool = False,
 _signature = functools.cache(inspect.signature)
 
 
+class Limit(int):
+    """The largest number of iterations of a stage, which ends sooner where it converges."""
+
+
 def advance(done: int, total: int) -> None:
-    """Reports how far the running stage, or the part of it, has come, in its own units (blocks, iterations)."""
+    """Reports how far the running stage, or the part of it, has come, in its own units (blocks, iterations).
+
+    A `total` that convergence may spare is a `Limit`: the time to it is the most that is left.
+    """
     now = context()
     for listener in now.listeners:
         listener.advance(now.stage, now.part, done, total)

@@ -12,7 +12,7 @@ from typing import Any, Protocol, cast, get_args
 
 from mlcli.base.allocators import resident_memory
 from mlcli.base.context import context
-from mlcli.base.stages.stage import Listener, Note, Watcher, listening, note
+from mlcli.base.stages.stage import Limit, Listener, Note, Watcher, listening, note
 from mlcli.base.units import duration
 from mlcli.cli.line.behavior import Mode
 from mlcli.cli.screen.failure import say
@@ -76,7 +76,8 @@ class ProgressBar(Watcher, Shown):
             def render(self, task: progress.Task) -> Text:
                 known = task.total is not None and task.time_remaining is not None
                 said = "" if task.description == STARTING else STARTING
-                return Text("left ").append_text(super().render(task)) if known else Text(said)
+                most = "at most " if isinstance(task.total, Limit) else ""
+                return Text(f"left {most}").append_text(super().render(task)) if known else Text(said)
 
         class Counted(progress.MofNCompleteColumn):
             """How far a stage is, of one that has said how long it is."""
@@ -177,7 +178,8 @@ class Log(Watcher, Shown):
     def advance(self, name: str, part: str, done: int, total: int) -> None:
         """A stage has come further."""
         left = self.pace.remaining(name, part, done, total)
-        ahead = "" if left is None else f", about {duration(left)} left of it"
+        how = "at most" if isinstance(total, Limit) else "about"
+        ahead = "" if left is None else f", {how} {duration(left)} left of it"
         self.running = f"{titled(name, part)} {done}/{total}{ahead}"
 
 
@@ -214,8 +216,8 @@ class Events(Watcher, Shown):
         if name and (done >= total or now - self.last.get(work, 0.0) >= FASTEST):
             self.last[work] = now
             left = self.pace.remaining(name, part, done, total)
-            self.emit("advance", stage=name, part=part or None, done=done, total=total,
-                      left=None if left is None else round(left, 1))
+            self.emit("advance", stage=name, part=part or None, done=done, total=int(total),
+                      at_most=isinstance(total, Limit), left=None if left is None else round(left, 1))
 
     def note(self, note: Note) -> None:
         """A warning or a fact."""

@@ -21,7 +21,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.machine.threads import JAX_POOL, allowed
 from mlcli.base.rows.blocks import row_blocks
 from mlcli.base.stages.checkpoints import Place, loop
-from mlcli.base.stages.stage import advance, part, stage
+from mlcli.base.stages.stage import Limit, advance, part, stage
 from mlcli.base.stored import result
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.errors import NumericalError
@@ -191,7 +191,7 @@ def _train(objective: Objective, rows: TrainingRows, start: Any, learning: Learn
         value = validation_objective(judged, weights, rows)
         now = next_checkpoint(now, (weights, moments), np.array([means[0], value, *means[1:]]), len(rows.held) > 0)
         with part(f"epoch, objective {means[0]:.4g}"):
-            advance(epoch + 1, learning.epochs)
+            advance(epoch + 1, Limit(learning.epochs))
         kept.offer(partial(replace, now))  # the state of this epoch, and not of the one in which it is kept
     return TrainingResult(jax.tree.unflatten(tree, now.best), now.trace, len(now.trace) - now.since, rows.held,
                           objective.figures)

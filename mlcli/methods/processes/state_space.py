@@ -14,7 +14,7 @@ from pydantic import Field, Strict
 
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.rates import rates
-from mlcli.base.stages.stage import advance, note, running
+from mlcli.base.stages.stage import Limit, advance, note, running
 from mlcli.base.stored import result
 from mlcli.base.types import Array
 from mlcli.base.values.check import EPS
@@ -442,7 +442,7 @@ def climb(sequence: Sequence, ended: Iterated[SmoothedModel], form: StateSpaceFo
         nonlocal best, done
         best = scaled * sizes
         heights.append(-value)
-        advance(len(heights) - 1, CLIMB)
+        advance(len(heights) - 1, Limit(CLIMB))
         done = len(heights) > STEADY and heights[-1] - heights[-1 - STEADY] <= REST * abs(value)
         if done or np.linalg.cond(unpack_parameters(best, first.model, form).innovation) > SINGULAR:
             raise StopIteration

@@ -16,7 +16,7 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.stages.checkpoints import loop
-from mlcli.base.stages.stage import advance
+from mlcli.base.stages.stage import Limit, advance
 from mlcli.base.stored import result
 from mlcli.base.types import Array
 from mlcli.base.values.check import EPS
@@ -182,7 +182,7 @@ def climb(start: InteriorPoint, framed: Callable[[InteriorPoint], F | None], ste
             frame = following
             trace.append(frame.value)
             progress = progress.with_next(frame, iteration)
-            advance(iteration, limit)
+            advance(iteration, Limit(limit))
             place.offer(partial(ConeCheckpoint, frame.now, progress.best.now, progress.at, np.array(trace)))
     best = frame if frame.bound < floor else progress.best
     return Solution(best.now.root, best.now.weights, np.array(trace))

@@ -7,12 +7,17 @@ import pty
 import re
 import threading
 import time
+from collections.abc import Callable
 
+import numpy as np
 import pytest
 
 from mlcli.base.stages import stage
+from mlcli.base.types import Array
 from mlcli.cli.screen import progress
 from mlcli.cli.screen.progress import Events, Log, ProgressBar, Silent, shown_as, watching
+from mlcli.core.iterate import Iterate, follow_schedule
+from mlcli.core.minimize import Minimize, Point
 from tests.processes import forked, neutral
 
 
@@ -82,6 +87,37 @@ def test_a_log_and_events_tell_the_time_left_at_the_pace_so_far(
     told = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
     left = [event["left"] for event in told if event["event"] == "advance"]
     assert left[:3] == [None, pytest.approx(15 * 60 / 30), pytest.approx(30 * 59 / 31, abs=0.1)] and left[3] is None
+
+
+def test_an_iteration_that_may_converge_has_at_most_the_time_to_its_limit_left(
+        monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Minimizations and fixed points alike; a schedule has as many steps as it says."""
+    now = [100.0]
+    monkeypatch.setattr("mlcli.cli.screen.progress.time.monotonic", lambda: now[0])
+
+    def bowl(values: Array) -> tuple[float, Array]:
+        now[0] += 1.0
+        return float((values**4).sum()), 4 * values**3
+
+    def half(state: Point) -> Point:
+        now[0] += 1.0
+        return Point(state.values / 2, state.objective / 2)
+
+    def ends(run: Callable[[], object]) -> tuple[str, set[bool]]:
+        """What a log says at the end of the stage, and what all events say of their totals."""
+        log, events, seen = Log(), Events(), list[str]()
+        monkeypatch.setattr(log, "end", lambda name: seen.append(log.line()))
+        with stage.listening(log), stage.listening(events):
+            run()
+        said = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+        return seen[-1], {event["at_most"] for event in said if event["event"] == "advance"}
+
+    start = np.array([3.0, 4.0])
+    for run in (lambda: Minimize(limit=500)(bowl, start), lambda: Iterate(limit=500)(half, Point(start, 5.0))):
+        line, at_most = ends(run)
+        assert re.search(r"iterate \d+/500, at most [^,]+ left of it, ", line) and at_most == {True}
+    line, at_most = ends(lambda: follow_schedule(lambda state, _: half(state), Point(start, 5.0), 9))
+    assert "iterate 9/9, about 0 s left of it" in line and at_most == {False}
 
 
 def test_how_a_part_stands_does_not_make_it_another_part(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,6 +192,12 @@ def test_a_bar_says_starting_until_it_knows_the_time_left(monkeypatch: pytest.Mo
     bar.advance("paths", "", 50, 100)
     bar.advance("paths", "", 60, 100)
     assert re.search(r"left 0:0\d:\d\d", shown())
+    bar.end("paths")
+    bar.begin("iterate")
+    for seconds, done in ((60, 1), (90, 50), (91, 60)):
+        monkeypatch.setattr(bar.progress, "get_time", lambda seconds=seconds: time.monotonic() + seconds)
+        bar.advance("iterate", "", done, stage.Limit(100))
+    assert re.search(r"left at most 0:0\d:\d\d", shown())
 
 
 def read_all(descriptor: int) -> str:
