@@ -24,6 +24,7 @@ from mlcli.config.layers import (
     from_environment,
     from_file,
     merged,
+    with_kind,
     without_value,
 )
 from mlcli.config.run_config import RunConfig
@@ -65,6 +66,7 @@ def build(layer: Layer, *, fits: bool = True) -> RunConfig:
 
     The extras of a method need not be installed if the run is not fitted (`fits` false).
     """
+    layer = with_kind(layer)
     complete = resolve_either(replace(layer, values=with_tags(RunConfig, layer.values)))
     config = validate(complete)
     if config.compute.memory_limit != "auto":

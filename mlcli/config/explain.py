@@ -15,7 +15,7 @@ from pydantic_core import ErrorDetails
 from mlcli.base.values.options import TAG
 from mlcli.base.values.plugins import TABLES, installed, missing
 from mlcli.config.describe import LIST, OptionRow, listed, names_of, show, unique
-from mlcli.config.layers import Layer, at_path, value_of
+from mlcli.config.layers import Layer, at_path, value_of, with_kind
 from mlcli.config.run_config import option_rows
 from mlcli.config.yaml_file import Keys
 from mlcli.errors import ConfigError, DependencyMissing, RefusedByPlan, option
@@ -27,7 +27,7 @@ BOUNDS = {"greater_than_equal": ("at least", "ge"), "greater_than": ("over", "gt
 INSTEAD = {"method.eigensolve": "method.axes", "method.axes": "method.eigensolve"}  # how many axes are kept
 
 SIMILARITIES = ("similarities are {input.kind=kernel}, or become dissimilarities by a rule: "
-                "{input.kind=dissimilarities} {input.similarities=one-minus}")
+                "{input.similarities=one-minus}")
 KINDS = {"similarity": SIMILARITIES, "similarities": SIMILARITIES, "distance": "did you mean 'dissimilarities'?",
          "distances": "did you mean 'dissimilarities'?", "gram": "did you mean 'kernel'?"}  # of input, by other names
 
@@ -98,6 +98,7 @@ def locate_errors(layer: Layer) -> Iterator[None]:
 
     A limit that no flag has set is named in the remedy as it was written, too.
     """
+    layer = with_kind(layer)
     try:
         yield
     except RefusedByPlan as error:

@@ -10,6 +10,7 @@ from mlcli.config.yaml_file import Keys, parse, read_document, reason, scalar_of
 from mlcli.errors import ConfigError
 
 PREFIX = "MLCLI__"
+KIND, SIMILARITIES = ("input", "kind"), ("input", "similarities")
 SET = "--set "  # before an assignment, in the origin of its value
 
 
@@ -103,6 +104,14 @@ def assignment(path: str, value: Any, origin: str, other: str | None = None) -> 
     for key in reversed(keys):
         nested = {key: nested}
     return Layer(nested, dict.fromkeys(paths(keys, value), origin), {path: other} if other else {})
+
+
+def with_kind(layer: Layer) -> Layer:
+    """Return the layer with the kind of input that a rule for similarities implies, unless one is chosen."""
+    rule, kind = (at_path(layer.values, path) for path in (SIMILARITIES, KIND))
+    if rule is None or kind is not None:
+        return layer
+    return assignment(".".join(KIND), "dissimilarities", layer.origin(SIMILARITIES)).over(layer)
 
 
 def value_of(text: str, origin: str) -> Any:

@@ -110,7 +110,7 @@ def test_a_wrong_file(tmp_path: Path, text: str) -> None:
     *((f"input: {{path: a, kind: {kind}}}\n", f"input.kind must be 'features', 'dissimilarities', 'kernel', "
        f"'covariance', 'correlation' or 'graph', not '{kind}'{said}") for kind, said in (
            ("similarities", "; run.yaml:1:18; similarities are input.kind=kernel, or become dissimilarities by a rule: "
-                            "input.kind=dissimilarities input.similarities=one-minus"),
+                            "input.similarities=one-minus"),
            ("distances", ": did you mean 'dissimilarities'?; run.yaml:1:18"),
            ("gram", ": did you mean 'kernel'?; run.yaml:1:18"),
            ("kernals", ": did you mean 'kernel'?; run.yaml:1:18"))),

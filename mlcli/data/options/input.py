@@ -111,9 +111,9 @@ class Input(Options):
     transpose: bool = option(False, "Read the columns of the file as points (samples), and its rows as features.")
     squared: bool = option(False, "Whether the file holds squared dissimilarities; their square roots are used.")
     similarities: Literal["one-minus", "root-one-minus", "max-minus", "minus-log"] | None = option(
-        None, "With kind dissimilarities: DATA holds similarities s, and this is how far apart two points are: 1 - s "
-        "(one-minus), its square root (root-one-minus), the largest s minus s (max-minus), or -log s (minus-log) "
-        "(default: it holds dissimilarities).")
+        None, "DATA is a matrix of similarities s, and this is how far apart two points are: 1 - s (one-minus), its "
+        "square root (root-one-minus), the largest s minus s (max-minus), or -log s (minus-log). The kind is then "
+        "dissimilarities (default: it holds no similarities).")
     rows: int | None = option(None, "Number of rows to use: a random sample, drawn with the seed, of those that "
                               "fulfill `where` (default: all).", ge=1)
     where: Names = option((), "Use only rows that fulfill this condition: COLUMN OP VALUE, where OP is ==, !=, <, <=, "

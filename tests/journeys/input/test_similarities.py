@@ -26,6 +26,23 @@ def test_minus_log_of_exponentials_gives_back_the_points(mlcli: Caller) -> None:
     np.testing.assert_allclose(pdist(coordinates("run")), pdist(POINTS), rtol=1e-12)
 
 
+def test_a_rule_implies_the_kind_and_contradicts_another_one(mlcli: Caller, wording: Wording) -> None:
+    np.save("s.npy", np.exp(-cdist(POINTS, POINTS)))
+    assert mlcli.bare("s.npy", *GIVEN, "--similarities", "minus-log", "-o", "run").code == 0
+    assert mlcli.bare("s.npy", "-m", "mds", "--similarities", "minus-log", "-o", "implied").code == 0
+    assert Path("implied/config.yaml").read_text() == Path("run/config.yaml").read_text().replace(
+        "output: run", "output: implied")
+    Path("run.yaml").write_text("input: {path: s.npy, similarities: minus-log}\nmethod: {name: mds}\noutput: yaml\n")
+    assert mlcli("run", "run.yaml", "-q").code == 0
+    assert np.array_equal(coordinates("yaml"), coordinates("run"))
+    assert json.loads(mlcli("check", "s.npy", "--similarities", "minus-log", "--json").out)["kind"] == "dissimilarities"
+    for kind, method in (("kernel", "kpca"), ("features", "mds")):
+        called = mlcli.bare("s.npy", "-m", method, "--kind", kind, "--similarities", "minus-log", "-o", "no")
+        assert (called.code, wording(called.err)) == (78, ["E-INPUT-OPTION"]) and kind in called.err
+    called = mlcli.bare("s.npy", "-m", "pca", "--similarities", "minus-log", "-o", "no")
+    assert (called.code, wording(called.err)) == (78, ["E-KIND"]) and "--similarities" in called.err
+
+
 @pytest.mark.medium
 def test_the_root_of_one_minus_a_gaussian_kernel_has_the_map_of_the_kernel_over_root_two(mlcli: Caller) -> None:
     np.save("k.npy", np.exp(-cdist(POINTS, POINTS, "sqeuclidean")))
