@@ -17,6 +17,8 @@ from mlcli.base.values.scaling import Unit, largest_of
 from mlcli.errors import DataError, with_paths
 
 TextColumns = Literal["", "named", "all"]  # the columns of text that are categories: none, those named, all
+# of a column of text with as many categories as ids have
+LEAVE_OUT = "leave it out with {input.columns}, or name it by {input.id_column} or {input.label_columns}"
 NO_CATEGORIES: Mapping[int, Sequence[str]] = MappingProxyType({})
 DWARFED = 40  # power of two by which a constant column may exceed all others and leave them enough digits
 

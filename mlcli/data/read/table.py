@@ -183,7 +183,7 @@ def _of_blocks(found: BlockFile | None, input: Input, compute: Compute, categori
     if found.choice.categories:
         from mlcli.data.read.text_columns import coded_file
 
-        found = coded_file(found, input, categories)
+        found = coded_file(found, input, categories, compute)
     return table_of_blocks(found, input, compute, source)
 
 

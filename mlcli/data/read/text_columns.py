@@ -11,7 +11,8 @@ from mlcli.base.rows.memo import memoize
 from mlcli.base.rows.source import Part, RowsOfSource
 from mlcli.base.stages.stage import note
 from mlcli.base.types import Array, Indices
-from mlcli.base.values.inputs import TextColumns
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import LEAVE_OUT, TextColumns
 from mlcli.base.values.missing import is_missing
 from mlcli.base.values.naming import listed, shown
 from mlcli.data.formats.block_file import BlockFile, RowFile, Texts, part_rows
@@ -24,6 +25,7 @@ from mlcli.engine.executor import results
 from mlcli.errors import ConfigError
 
 TEXT = 12  # numbers that take the memory of a text in a list, about
+HELD = 8 * 2 * TEXT  # bytes of a category beside its letters: a text, and its places in tables and in order
 SheetOf = Callable[[Input], Sheet]
 
 
@@ -213,23 +215,34 @@ class CodedRows(RowsOfSource):
         return repr((self.source.key(), self.names, self.categories))
 
 
-def different_texts(file: RowFile, names: tuple[str, ...]) -> list[set[str]]:
-    """Return the different texts of each of some columns of a file, missing ones among them, by one pass."""
+def different_texts(file: RowFile, names: tuple[str, ...], compute: Compute) -> list[set[str]]:
+    """Return the different texts of each of some columns of a file, missing ones among them, by one pass.
+
+    Raises RefusedByPlan, with the column that takes most, as soon as they do not fit in memory: those of a column of
+    ids are as many as there are rows.
+    """
     found: list[set[str]] = [set() for _ in names]
+    sizes = [0] * len(names)
     with closing(results(Texts(file, names, set, part_rows(TEXT * len(names))))) as every:
-        for block in every:
-            for known, some in zip(found, block, strict=True):
-                known |= some
+        for number, block in enumerate(every):
+            for place, some in enumerate(block):
+                some -= found[place]
+                found[place] |= some
+                sizes[place] += sum(map(len, some)) + HELD * len(some)
+            most = sizes.index(max(sizes))
+            compute.require_data(sum(sizes), f"column {shown(names[most])} with {len(found[most]):,} different texts "
+                                 f"in its first {file.bounds[number + 1]:,} rows, as categories,", LEAVE_OUT)
     return found
 
 
-def coded_file(found: BlockFile, input: Input, taken: TextColumns) -> BlockFile:
+def coded_file(found: BlockFile, input: Input, taken: TextColumns, compute: Compute) -> BlockFile:
     """Return a file that is read in blocks with its columns of categories as numbers, as `categorical_sheet` has them.
 
-    One pass over these columns finds the categories; a run that reads the file again knows them.
+    One pass over these columns finds the categories; a run that reads the file again knows them. Raises RefusedByPlan.
     """
     choice, names, file = found.choice, found.choice.category_names, found.file
-    texts = dict(zip(names, memoize("texts", (file.key(), *names), lambda: different_texts(file, names)), strict=True))
+    texts = dict(zip(names, memoize("texts", (file.key(), *names), lambda: different_texts(file, names, compute)),
+                     strict=True))
     first = texts[names[0]]
     if taken == "all" and not input.columns and choice.id is None and not input.without_ids and (
             len(first) == file.bounds[-1] and not any(map(is_missing, first))):

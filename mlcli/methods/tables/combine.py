@@ -26,7 +26,8 @@ from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.check import EPS, Check
 from mlcli.base.values.column_groups import ColumnGroup, named_columns
 from mlcli.base.values.compute import Compute
-from mlcli.base.values.inputs import Features, Given, Input
+from mlcli.base.values.inputs import LEAVE_OUT, Features, Given, Input
+from mlcli.base.values.naming import shown
 from mlcli.base.values.options import option
 from mlcli.base.values.quantity import Quantity
 from mlcli.base.values.scaling import all_finite
@@ -357,7 +358,16 @@ class TablesComposition(Composition[Model]):
         each = singular_step("combine", (rows, columns), self.compute.thread_count(), copies=COPIES)
         rows = int(np.isnan(self.data.values).any(axis=1).sum())  # a system of equations for each, at most
         return [repeated("iterate", "missing cells by the axes", 2 * each.seconds + SYSTEM * rows * rates().called,
-                         2 * each.memory, usual=USUAL, most=self.method.iterate.limit)]
+                         2 * each.memory, usual=USUAL, most=self.method.iterate.limit, remedy=self.remedy)]
+
+    @property
+    def remedy(self) -> str:
+        """How to need less memory: without a column of text whose categories are most of the columns."""
+        texts = {place: len(found) for place, found in self.data.categories.items()}
+        most = max(texts, key=lambda place: texts[place], default=None)
+        if most is None or 2 * texts[most] < self.method.widths(self.data)[0]:
+            return "choose fewer columns, or merge categories"
+        return f"column {shown(self.data.columns[most])} has {texts[most]:,} categories: {LEAVE_OUT}"
 
     @property
     def represented(self) -> Array:
@@ -379,7 +389,7 @@ class TablesComposition(Composition[Model]):
         seconds = size * (count * (rows.shape[1] + width) * READ + width**2 / product_rate(1))
         said = "one for the categories, and one for products" if questions else "for products"
         return Step("covariance", f"by {count} pass{'es' * (count > 1)} over {size:,} rows, {said}", seconds / threads,
-                    taken, remedy="choose fewer columns, or merge categories", passes=Passes(
+                    taken, remedy=self.remedy, passes=Passes(
                         count, seconds / count, rows.blocks, sent=8.0 * width, working=self.part_bytes(rows, width),
                         returned=8.0 * rows.blocks * width**2))
 
@@ -459,7 +469,7 @@ class TablesComposition(Composition[Model]):
         count = len(self.method.groups_of(self.data))
         return [Step("groups", f"products of {count} groups of columns",
                      2.0 * rows * width**2 / product_rate(self.compute.thread_count()),
-                     8.0 * (2 * rows * width + width**2))]
+                     8.0 * (2 * rows * width + width**2), remedy=self.remedy)]
 
     @FitStage
     def weighted(self) -> tuple[Array, Array, Blocks]:
@@ -482,7 +492,8 @@ class TablesComposition(Composition[Model]):
         method, size, columns = self.method, len(self.data.values), self.method.widths(self.data)[0]
         threads, streamed = self.compute.thread_count(), self.streamed
         groups = len(method.groups_of(self.data)) if method.places_partial else 0
-        step = singular_step("combine", (size if streamed is None else columns, columns), threads, copies=COPIES)
+        step = replace(singular_step("combine", (size if streamed is None else columns, columns), threads,
+                                     copies=COPIES), remedy=self.remedy)
         if streamed is None:
             return [replace(step, memory=step.memory + 16.0 * groups * size * method.axes.count)]
         placed, lanes = (1 + groups) * method.axes.count, streamed.at_once(threads)

@@ -256,3 +256,13 @@ def test_missing_cells_beside_categories_are_not_to_be_filled(mlcli: Caller, win
     called = mlcli("embed", wine, "-m", "famd", "--set", "prepare.missing=drop", "-o", "none")
     assert called.code == 65 and wording(called.err) == ["E-EMPTY"] and "mean" not in called.err
     assert mlcli.bare(wine, "-m", "famd", "--set", "prepare.missing=model", "-o", "model").code == 0
+
+
+@pytest.mark.parametrize("stream", ["never", "always"])
+def test_ids_among_categories_are_refused_by_name_in_memory_and_in_blocks(mlcli: Caller, stream: str) -> None:
+    rows = [f"{row},{'xyz'[row % 3]},user{row}" for row in range(3000)]
+    Path("many.csv").write_text("\n".join(["a,word,user", *rows]))
+    called = mlcli("embed", "many.csv", "-m", "famd", "--memory-limit", "400M", "--set", f"input.stream={stream}",
+                   "-o", "run")
+    assert (called.code, "E-MEMORY" in called.err) == (82, True), called.err
+    assert "column 'user' has 3,000 categories: leave it out with --columns, or name it by --id-column" in called.err

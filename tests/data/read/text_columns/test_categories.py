@@ -13,7 +13,7 @@ from mlcli.data.read.table import read
 from mlcli.data.table.table import Table
 from mlcli.data.text import delimited
 from mlcli.data.text.records import InputText
-from mlcli.errors import DataError
+from mlcli.errors import DataError, RefusedByPlan
 from tests.data.helpers import refused, written
 from tests.support import Notes
 from tests.wording import Wording
@@ -101,3 +101,18 @@ def test_a_proposal_is_made_in_one_look_at_a_text(tmp_path: Path, looks: list[st
     answers = "a,b\n" + "never,rarely\nsometimes,often\nrarely,never\n" * 3
     error = refused(written(tmp_path, answers), DataError, "EMPTY")
     assert wording(error) == ["E-EMPTY"] and len(looks) == 1
+
+
+def test_ids_as_categories_are_refused_by_name_once_they_do_not_fit(tmp_path: Path, wording: Wording) -> None:
+    """Of a table in blocks all different texts of a column are held; those of a column of ids are as many as rows."""
+    rows = [f"{row},{'xyz'[row % 3]},user{row}" for row in range(3000)]
+    path, limited = written(tmp_path, "\n".join(["a,word,user", *rows])), Compute(memory_limit="100K")
+    given = Input(path=path, stream="always", columns=("a", "word", "user"))
+    with wording.raises(RefusedByPlan, "MEMORY") as raised:
+        read(given, limited, categories="all", streams=True)
+    said = str(raised.value)
+    assert "'user' with 3,000 different texts in its first 3,000 rows" in said and "input.label_columns" in said
+    few = given.replace(columns=("a", "word"))
+    with pytest.raises(RefusedByPlan) as raised:  # where the columns have few texts, by something else
+        read(few, limited, categories="all", streams=True)
+    assert "different texts" not in str(raised.value)
