@@ -149,6 +149,18 @@ def kernel_gradient(covariance: CovarianceFunction, points: GaussianPoints, plac
                           np.concatenate([found[type(term)] for term in covariance.terms]))
 
 
+def inverses(wide: Array) -> Array:
+    """Return the inverses of covariances (n x p x p); NaN, and so for all, where rounding made one of them singular.
+
+    A step of a search may lead to states so wide that it does. Their objective is then no number, as that of states
+    beyond the range of numbers, and the search takes a shorter step.
+    """
+    try:
+        return np.asarray(np.linalg.inv(wide), dtype=np.float64)
+    except np.linalg.LinAlgError:
+        return np.full_like(wide, np.nan)
+
+
 @frozen
 class SmoothMoments:
     """Expectations of one smooth function for each of m places, over n Gaussian points."""
@@ -163,7 +175,7 @@ class SmoothMoments:
         """Return the expectations for places (m x p)."""
         squares = np.broadcast_to(rbf.lengths**2, places.shape[1])
         wide = points.covariances + np.diag(squares)
-        inverse = np.asarray(np.linalg.inv(wide), dtype=np.float64)
+        inverse = inverses(wide)
         off = places - points.means[:, None, :]
         pulls = off @ inverse
         exponents = -0.5 * (np.sum(off * pulls, axis=2) + (np.linalg.slogdet(wide)[1] - np.log(squares).sum())[:, None])
@@ -216,7 +228,7 @@ class PairMoments:
         size = self.gaps.shape[1]
         squares = np.broadcast_to(rbf.lengths**2, size) / 2
         wide = points.covariances + np.diag(squares)
-        inverse = np.asarray(np.linalg.inv(wide), dtype=np.float64)
+        inverse = inverses(wide)
         means = points.means
         drawn = np.einsum("tpq,tq->tp", inverse, means)
         level = np.linalg.slogdet(wide)[1] - np.log(squares).sum() + np.sum(means * drawn, axis=1)

@@ -1,5 +1,6 @@
 """The Gaussian process state-space model: its expectations, gradients and bound, and what it is with linear kernels."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -106,6 +107,18 @@ def test_gradients_of_the_bound_are_those_of_differences(terms: Any) -> None:
             direction = generator.standard_normal(len(here)) * (np.repeat(np.arange(3), sizes) == block)
             behind, ahead = (problem(problem.at(state, here + step * direction))[0] for step in (-1e-5, 1e-5))
             assert (ahead - behind) / 2e-5 == pytest.approx(gradient @ direction, rel=1e-6, abs=1e-6)
+
+
+def test_states_so_wide_that_rounding_makes_them_singular_are_no_place_to_go() -> None:
+    """Where the search goes too far it is told so, and steps back, in the fit as well as for new rows."""
+    problem, state = problem_of(TERMS[0])
+    sequence = problem.parameters.sequence(state.latent)
+    wide = replace(sequence, moves=np.broadcast_to([[1e12, 0.0], [1e12, 0.0]], sequence.moves.shape))
+    with np.errstate(invalid="ignore"):
+        assert not np.isfinite(problem(replace(state, latent=problem.parameters.vector(wide)))[0])
+        posterior, motion = problem.posteriors(sequence, problem.parts(state))
+        bound = smoothing_bound(posterior, motion, ROWS[:6])
+        assert not np.isfinite(bound(wide.states)[0])
 
 
 @pytest.mark.parametrize("terms", TERMS[:2])
