@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from mlcli.base.types import Array
 from mlcli.findings.frame.finished_run import Embedding, FinishedRun
 from mlcli.findings.loadings import LoadingsFinding
@@ -25,6 +27,7 @@ from mlcli.report.figures.shade import shares_of
 from mlcli.report.paper.needs import deviations, stress_note, texts
 
 MOST_LABELS = 4
+LONGEST_SEQUENCE = 500  # rows: more lines hide the points
 
 
 def embedding(run: FinishedRun) -> Part:
@@ -42,7 +45,7 @@ def embedding(run: FinishedRun) -> Part:
     unsure, names, note = deviations(run), texts(run), stress_note(run)
     parts: list[Part] = []
     for i, some in enumerate(points):
-        said = _edges_note(edges) + _background_note(unsure) if i == 0 else ""
+        said = _edges_note(run, edges) + _background_note(unsure) if i == 0 else ""
         first = i == 0 and not run.colors
         parts.append(_matplotlib_part(run, some, None if i else edges, said, first)
                      if run.config.report.plotting else figure(
@@ -107,10 +110,15 @@ def first_column(run: FinishedRun) -> str | None:
 
 
 def _edges(run: FinishedRun) -> DrawnEdges | None:
-    """Return the edges of the neighbor graph, where they are drawn: on a plane."""
-    if run.edges is None or run.embedding.values.shape[1] < 2:
+    """Return the edges of the neighbor graph, where they are drawn, or the steps of a short sequence: on a plane."""
+    values = run.embedding.values
+    if values.shape[1] < 2:
         return None
-    return DrawnEdges.of(run.embedding.values, run.edges, run.seed)
+    if run.edges is not None:
+        return DrawnEdges.of(values, run.edges, run.seed)
+    if run.config.method.ordered and 1 < len(values) <= LONGEST_SEQUENCE:
+        return DrawnEdges.of(values, np.column_stack([np.arange(len(values) - 1), np.arange(1, len(values))]), run.seed)
+    return None
 
 
 def _background_note(deviations: Array | None) -> str:
@@ -130,9 +138,11 @@ def _names_note(points: Points, names: Sequence[str], note: str) -> str:
         "all of them apart (needs the extra manifold-cli[plot]).")
 
 
-def _edges_note(edges: DrawnEdges | None) -> str:
+def _edges_note(run: FinishedRun, edges: DrawnEdges | None) -> str:
     if edges is None:
         return ""
+    if run.edges is None:
+        return " Lines join successive rows."
     count = len(edges.ends)
     return (f" Lines are the {edges.whole:,} edges of the neighbor graph." if count == edges.whole else
             f" Lines are a random sample of {count:,} of the {edges.whole:,} edges of the neighbor graph.")

@@ -1,11 +1,14 @@
 """The edges of the neighbor graph under the scatter plot: between the right points, and no more than a page holds."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from mlcli.base.types import Array, Indices
+from mlcli.findings.frame.finished_run import FinishedRun
+from mlcli.methods import METHODS
 from mlcli.report.drawing.axes import Panel, Scale, to_pixels
 from mlcli.report.figures.coloring import coloring, single_color
 from mlcli.report.figures.scatter import (
@@ -24,6 +27,7 @@ from mlcli.report.figures.scatter import (
     place_names,
     scatter,
 )
+from mlcli.report.page.embedding import LONGEST_SEQUENCE
 from mlcli.report.page.figure_files import figures
 from mlcli.report.page.page import page
 from tests.report.support import finished_run
@@ -55,6 +59,21 @@ def test_only_the_first_plot_has_edges_and_pages_without_them_say_nothing() -> N
     assert 'class="edge"' not in page(finished_run())
     assert "neighbor graph" not in page(finished_run())
     assert 'class="edge"' not in page(finished_run(edges=RING, axes=1))
+
+
+def sequence(rows: int, axes: int = 2) -> FinishedRun:
+    """A run whose method takes rows as a sequence."""
+    run = finished_run(rows=rows, axes=axes)
+    return replace(run, config=run.config.replace(method=METHODS["lgssm"]()))
+
+
+def test_lines_join_the_successive_rows_of_a_sequence_where_they_do_not_hide_the_points() -> None:
+    run = sequence(40)
+    found = lines(figures(run)["scatter"]("svg").decode())
+    assert [end[2:] for end in found[:-1]] == [start[:2] for start in found[1:]]  # one path
+    assert len({end[:2] for end in found} | {found[-1][2:]}) == 40 and "Lines join successive rows." in page(run)
+    for other in (sequence(LONGEST_SEQUENCE + 1), sequence(1), sequence(40, axes=1), finished_run(rows=40)):
+        assert "successive rows" not in page(other) and 'class="edge"' not in page(other)
 
 
 def many(rows: int, edges: int) -> tuple[Array, Indices]:
