@@ -1,5 +1,5 @@
 """Makes the pictures of the gallery, the tutorials and the methods anew, by the commands of these pages: all, or those
-named; `methods` are those of all methods' pages.
+named; `methods` are those of all methods' pages, `methods/NAME` that of one.
 
 A page shows runs/cells-map/scatter.png as pictures/PAGE/cells-map-scatter.png, made smaller. The recipes are made only
 where DATA names the folder of their data sets, as the page says.
@@ -24,8 +24,7 @@ COLORS = 96
 
 def main(wanted: list[str]) -> None:
     """Runs the script of each page in an empty folder, and keeps the pictures that the page shows."""
-    if not wanted or "methods" in wanted:
-        of_methods()
+    of_methods([name for name in beginnings() if not wanted or {"methods", f"methods/{name}"} & {*wanted}])
     for page in SCRIPTS:
         if wanted and page.stem not in wanted:
             continue
@@ -43,13 +42,13 @@ def main(wanted: list[str]) -> None:
                 (folder / f"{name}.svg").write_bytes((runs / f"{name}.svg").read_bytes())
 
 
-def of_methods() -> None:
-    """Runs the commands of each method's page, and keeps the scatter plot of their run."""
+def of_methods(names: list[str]) -> None:
+    """Runs the commands of the pages of methods, and keeps the scatter plot of their run."""
     folder = ROOT / "docs" / "pictures" / "methods"
     folder.mkdir(parents=True, exist_ok=True)
-    for name, begin in beginnings().items():
+    for name in names:
         with tempfile.TemporaryDirectory() as place:
-            runs = carried_out("\n".join(["set -eu", *begin["commands"]]), Path(place))
+            runs = carried_out("\n".join(["set -eu", *beginnings()[name]["commands"]]), Path(place))
             drawing = next(runs.glob("*/scatter.svg")).read_text(encoding="utf-8")
         (folder / f"{name}.svg").write_text(drawing, encoding="utf-8")
 
