@@ -45,7 +45,7 @@ MORE = {"pca": {"loadings.csv"}, "ppca": {"loadings.csv"}, "fa": {"loadings.csv"
         "vae": {"trace.csv", "posterior.csv"},
         "vib": {"trace.csv", "posterior.csv", "information.csv"}}
 # whose decoder leads back to three columns or more, so that the report draws it
-DRAWN = {"autoencoder", "fa-arrests", "fa-survey", "gpdm-oscillator", "gplvm-iris", "gpssm-oscillator", "ica-mixture",
+DRAWN = {"autoencoder", "fa-arrests", "fa-survey", "gpdm-van-der-pol", "gplvm-iris", "gpssm-van-der-pol", "ica-mixture",
          "lgssm-oscillator", "lgssm-slow", "nmf-arrests", "pca-iris", "pca-missing", "pca-scaled", "ppca-iris",
          "ppca-missing", "sfa-mixture", "vae"}
 

@@ -103,6 +103,30 @@ def test_oscillator_comes_from_its_seed_and_rule() -> None:
     assert np.array_equal(found, np.where(gaps, np.nan, np.round(made, 4)), equal_nan=True)
 
 
+def test_van_der_pol_comes_from_its_seed_and_rule() -> None:
+    generator = np.random.default_rng(1927)
+    weights, shifts = generator.standard_normal((2, 6)), generator.standard_normal(6) / 2
+
+    def slope(state: np.ndarray) -> np.ndarray:
+        return np.array([state[1], 2 * (1 - state[0] ** 2) * state[1] - state[0]])
+
+    def step(state: np.ndarray, size: float) -> np.ndarray:
+        first = slope(state)
+        second = slope(state + size / 2 * first)
+        third = slope(state + size / 2 * second)
+        return state + size / 6 * (first + 2 * second + 2 * third + slope(state + size * third))
+
+    state, made = np.array([2.0, 0.0]), []
+    for row in range(-80, 200):
+        if row >= 0:
+            made.append(np.tanh(state @ weights + shifts) + 0.05 * generator.standard_normal(6))
+        for _ in range(50):
+            state = step(state, 0.005)
+    rows = rows_of(FILES / "van_der_pol.csv")
+    assert rows[0] == ["time", *"abcdef"] and [row[0] for row in rows[1:]] == [f"t{i}" for i in range(1, 201)]
+    assert np.abs(numbers(rows) - made).max() < 0.5e-4 + 1e-9
+
+
 def test_postures_come_from_their_seed_and_rule() -> None:
     generator, made = np.random.default_rng(2000), []
     styles, others = generator.standard_normal((4, 5, 3)), generator.standard_normal((6, 2))
