@@ -70,10 +70,12 @@ class PartialFinding(Finding["CsvColumns"]):
                             for name in names])
         own = run.embedding.values[rows, :2]
         ids = [f"{run.embedding.ids[row]} by {name}" for name in names for row in rows.tolist()]
-        colors = coloring("group", [name for name in names for _ in rows])
+        apart = {name: f"{name}, supplementary" for name in getattr(run.config.method, "supplementary", ())}
+        colors = coloring("group", [apart.get(name, name) for name in names for _ in rows])
         drawn = scatter(Points(placed, ids, colors, len(placed), axes=run.axis_names(axes)), "Partial points",
                         DrawnEdges(np.hstack([np.tile(own, (len(names), 1)), placed]), len(placed)))
         said = ("Each row lies at the weighted mean of its partial points: where each group alone would place it. Long "
-                "lines belong to rows on which the groups disagree (partial.csv).")
+                "lines belong to rows on which the groups disagree (partial.csv)."
+                + " Supplementary groups have the weight zero." * bool(apart))
         caption = "" if some is None else f"{len(rows)} of {size:,} rows, drawn at random."
         return [(Place.RESULT, section("Partial points", sentence(said, "soft"), figure(drawn, caption)))]

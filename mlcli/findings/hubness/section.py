@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mlcli.base.units import percent
+from mlcli.findings.quality.section import distances_said
 from mlcli.report.drawing.html import Part, figure, section, sentence, table
 from mlcli.report.drawing.text import number
 from mlcli.report.figures.curves import curve
@@ -21,7 +22,7 @@ def hubness(value: Mapping[str, Any]) -> Part:
                 ("largest", "most lists", number, "number of lists that the largest hub is in"))]
     count = value["neighbors"]
     said = (f"Each of {number(value['rows'])} points has a list of its {count} nearest neighbors, so a point is in "
-            f"{count} lists on average; {value['distances']} distances in the data.")
+            f"{count} lists on average; {distances_said(value['distances'])} in the data.")
     places, lines = histograms(data["counts"], embedding["counts"])
     drawn = curve("Points by the number of lists that they are in", "lists", "points", places, lines)
     return section("Hubness", sentence(said, "soft"),

@@ -158,13 +158,16 @@ def loadings_table(run: FinishedRun, cutoff: float = 0.0, most: int | None = Non
     cells = np.column_stack([found.values[places, :first], *(column[places] for column in extra.values())]).tolist()
     rows = [(found.names[place], *row) for place, row in zip(places.tolist(), cells, strict=True)]
     axes, columns = found.axes[:first], found.columns[:first]
-    return ReportTable(caption=_caption(found, cutoff), head=(found.head, *axes, *extra), rows=rows,
+    said = _caption(found, cutoff, levels=run.config.method.loads == "levels")
+    return ReportTable(caption=said, head=(found.head, *axes, *extra), rows=rows,
                        footers=[(*row[: len(axes) + 1], *("",) * len(extra)) for row in _factor_rows(found)],
                        decimals=found.decimals, cutoff=cutoff, cut=len(axes), keys=(found.head, *columns, *extra))
 
 
-def _caption(found: FactorLoadings, cutoff: float) -> str:
+def _caption(found: FactorLoadings, cutoff: float, *, levels: bool) -> str:
     what = "Standardized loadings" if found.standardized else "Loadings"
+    if levels:
+        what += ", of columns of numbers the correlations with the axes, of a category the mean of its rows"
     oblique = " (pattern) on correlated factors" if found.oblique else ""
     return f"{what}{oblique}" + (f"; those below {cutoff:g} in absolute value are left out." if cutoff > 0 else ".")
 

@@ -172,8 +172,13 @@ def _basis(document: Mapping[str, Any]) -> Part:
     exact = document.get("exact", True)
     points = "all points" if exact else f"a seeded sample of {number(document.get('anchors'))} points"
     words = [f"Neighborhoods of {document['neighbors']} points" if document.get("neighbors") else "",
-             f"measured from {points}", f"{document['distances']} distances" if document.get("distances") else ""]
+             f"measured from {points}", distances_said(document["distances"]) if document.get("distances") else ""]
     return sentence("; ".join(word for word in words if word).capitalize() + ".", "soft")
+
+
+def distances_said(name: str) -> str:
+    """Return what distances of a name are called in a sentence."""
+    return "distances of all columns as they are weighted" if name == "tables" else f"{name} distances"
 
 
 def _q_nx(document: Mapping[str, Any]) -> Part:

@@ -86,14 +86,15 @@ def shepard(title: str, pairs: Array, line: Array | None = None, *, scaled: bool
     return Figure(title, LEFT + SIDE + RIGHT, TOP + SIDE + BOTTOM, marks)
 
 
-def beside(title: str, pairs: Array, across: str, up: str, names: Sequence[str] = ()) -> Figure:
+def beside(title: str, pairs: Array, across: str, up: str, names: Sequence[str] = (), *, zero: bool = False) -> Figure:
     """Draw two finite numbers of each point, an (m, 2) array, over each other, with the names of both.
 
-    `names` of all points, or none, stand beside those with room for them.
+    `names` of all points, or none, stand beside those with room for them. With `zero`, both scales contain zero.
     """
     named_points = len(names) > 0  # names need room beyond the outermost points
-    panel = Panel(Scale.over(pairs[:, 0], LEFT, LEFT + SIDE, whole=named_points),
-                  Scale.over(pairs[:, 1], TOP + SIDE, TOP, whole=named_points))
+    shown = np.vstack([pairs, np.zeros((int(zero), 2))])
+    panel = Panel(Scale.over(shown[:, 0], LEFT, LEFT + SIDE, whole=named_points),
+                  Scale.over(shown[:, 1], TOP + SIDE, TOP, whole=named_points))
     places, radius = to_pixels(pairs, panel), 3.0 if len(names) else 1.5
     named = [text for text in place_names(places, names, radius, panel) if text is not None]
     return Figure(title, LEFT + SIDE + RIGHT, TOP + SIDE + BOTTOM, [

@@ -44,6 +44,24 @@ def test_groups_are_named_by_a_repeated_flag_and_the_run_repeats_from_its_config
 
 
 @pytest.mark.medium
+def test_a_page_speaks_of_groups_of_single_columns_or_of_tables(mlcli: Caller, wine: str) -> None:
+    """What famd weighs are columns, which have no columns of their own, and what DISTATIS weighs are tables."""
+    for name, values in zip(("one.csv", "two.csv"), PLAIN, strict=True):
+        write(name, values)
+    pages = {}
+    for method, given in {"mfa": (wine, *GROUPS, "--set", "method.supplementary=[origin]"), "famd": (wine,),
+                          "statis": ("--dissimilarities", "one.csv", "--view", "two.csv")}.items():
+        assert mlcli("embed", *given, "-m", method, "-o", method).code == 0
+        pages[method] = Path(method, "report.html").read_text(encoding="utf-8")
+    for method, kind in (("mfa", "Groups"), ("famd", "Columns"), ("statis", "Tables")):
+        assert f"<h2>{kind}</h2>" in pages[method], method
+        assert ("first eigenvalue</th>" in pages[method]) is (method != "famd")
+        assert (">columns</th>" in pages[method]) is (method == "mfa")
+    assert "origin, supplementary (" in pages["mfa"] and "Supplementary groups have the weight zero." in pages["mfa"]
+    assert "of a category the mean of its rows" in pages["famd"] and "distances of all columns" in pages["famd"]
+
+
+@pytest.mark.medium
 def test_new_rows_are_supplementary_and_the_run_verifies(mlcli: Caller, wine: str) -> None:
     called = mlcli.bare(wine, "-m", "mfa", *GROUPS, "--set", "method.supplementary=[origin]", "-o", "run")
     assert called.code == 0, called.err
