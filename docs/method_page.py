@@ -70,7 +70,7 @@ def method_page(name: str, kind: type[Method]) -> str:
     assert said is not None, f"{name}: its second paragraph lacks what it keeps, when it fails, or what to set first"
     return "\n\n".join([
         f"# {title(kind)}: `{name}`", summary, f"![{title(kind)}](../pictures/methods/{name}.svg)", begin["picture"],
-        "\n".join(["```sh", *map(folded, begin["commands"]), "```"]), result_of(begin["commands"][-1], kind),
+        "\n".join(["```sh", *map(folded, begin["commands"]), "```"]), result_of(begin["commands"], kind),
         *(f"```math\n{formula}\n```" for formula in begin["formulas"]),
         begin["symbols"],
         "\n".join(BEGINS.sub(r"- **\1**", part) for part in said.groups()),
@@ -93,10 +93,9 @@ def folded(command: str) -> str:
     return " \\\n    ".join(lines)
 
 
-def result_of(command: str, kind: type[Method]) -> str:
-    """The sentence on the folder that a command writes with a method, and its main files."""
-    _, verb, *words = shlex.split(command)
-    assert verb == "embed", command
+def result_of(commands: list[str], kind: type[Method]) -> str:
+    """The sentence on the folder that the last fit among commands writes, and its main files."""
+    *_, words = [words for _, verb, *words in map(shlex.split, commands) if verb == "embed"]
     data = words[0] if not words[0].startswith("-") else words[words.index("--dissimilarities") + 1]
     folder = f"runs/{file_name(data)}-{words[words.index('--method') + 1]}"
     loaded = "`loadings.csv` holds" in " ".join(paragraphs(kind))
