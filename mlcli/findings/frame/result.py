@@ -9,7 +9,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.source import rows_of
 from mlcli.base.types import Array, Indices
-from mlcli.base.values.inputs import Input
+from mlcli.base.values.inputs import Dissimilarities, Input
 from mlcli.config.run_config import RunConfig
 from mlcli.core.metrics.distances import with_metric_of
 from mlcli.data.options.input import Input as InputOptions
@@ -216,4 +216,7 @@ def embedded_rows(table: Table, model: Model) -> Table:
 
 def as_compared(result: Result, table: Table) -> Input:
     """Return some of the prepared rows in the form in which the method compared them."""
-    return with_metric_of(table.data(), result.config.method.compared(result.method_input.data(), result.model))
+    data, method = table.data(), result.config.method
+    if isinstance(data, Dissimilarities):
+        return method.compared(data, result.model)
+    return with_metric_of(data, method.compared(result.method_input.data(), result.model))

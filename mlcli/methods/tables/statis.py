@@ -14,7 +14,7 @@ from mlcli.base.types import AnyArray, Array
 from mlcli.base.units import percent
 from mlcli.base.values.check import Check
 from mlcli.base.values.compute import Compute
-from mlcli.base.values.inputs import Features, Input, Viewed, ViewedDissimilarities
+from mlcli.base.values.inputs import Dissimilarities, Features, Input, Viewed, ViewedDissimilarities
 from mlcli.base.values.options import option
 from mlcli.base.values.signs import leading_signs
 from mlcli.certify.projection import projector_checks
@@ -118,6 +118,12 @@ class STATIS(GroupedMethod):
         if isinstance(data, ViewedDissimilarities):
             return DissimilaritiesComposition(self.axes, self.weigh, data, compute)
         return super().composition(data, compute, share)
+
+    def compared(self, data: Input, model: Model) -> Input:
+        """Return rows with the distance that the fit has; of matrices of dissimilarities, their compromise."""
+        if isinstance(data, ViewedDissimilarities):
+            return Dissimilarities(self.compromise(data), data.ids)
+        return super().compared(data, model)
 
     def compromise(self, data: ViewedDissimilarities) -> Array:
         """Return the dissimilarities (n x n) whose inner products are the sum of the matrices' kernels.

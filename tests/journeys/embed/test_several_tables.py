@@ -209,6 +209,17 @@ def rows_of(run: str) -> np.ndarray:
     return np.array([[float(cell) for cell in row[1:]] for row in table(f"{run}/embedding.csv")[1:]])
 
 
+@pytest.mark.medium
+def test_quality_of_several_matrices_is_of_their_compromise(mlcli: Caller, plain: np.ndarray) -> None:
+    """All axes of Euclidean matrices keep its distances, whatever the unit of the first matrix is."""
+    write("d0.csv", 1000 * PLAIN[0])
+    given = ("d0.csv", "--dissimilarities", "-m", "statis", "--view", "d1.csv", "-p", "4", "-o", "four")
+    assert mlcli("embed", *given).code == 0
+    found = json.loads(Path("four/quality.json").read_text(encoding="utf-8"))
+    assert found["stress_1"] < 1e-7 and found["trustworthiness"] == 1.0
+    assert np.abs(rows_of("four")[:, :2] - plain).max() < 1e-9 * np.abs(plain).max()
+
+
 def lower(values: np.ndarray) -> np.ndarray:
     return np.where(np.tri(len(values), k=-1, dtype=bool), values, np.nan)
 
