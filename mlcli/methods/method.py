@@ -492,13 +492,18 @@ def footprint(steps: Sequence[Step], data: Given, method: Method, compute: Compu
     moments = {"reading": reading_memory(data, compute),
                most.stage: {**table_memory(data, 1 if method.unscaled else 2), most.stage: most.memory,
                             "the coordinates": FITTED * coordinates_memory(method, data)},
-               "checks": {**table_memory(data, blocks=0), "kept of the fit": min(most.memory, float(WORTH)),
+               "checks": {**table_memory(data, blocks=0), "kept of the fit": kept_of_fit(data, most.memory),
                           "rules, quality, files and certificate": checks_memory(method, data)}}
     return {"program, libraries and threads": float(resident(compute.thread_count(), needs)),
             "figures": after_fit().memory,
             "workers": DASK + context().local_workers * worker_memory(steps) if context().local_workers else 0.0,
             "names of columns": (COLUMN + ARROW_COLUMN * (ARROW in sys.modules)) * columns,
             **max(moments.values(), key=lambda parts: sum(parts.values()))}
+
+
+def kept_of_fit(data: Given, largest: float) -> float:
+    """Return the bytes that allocators keep of a stage that held so many; of parts of rows in blocks they keep none."""
+    return min(largest, float(WORTH)) if rows_of(data.values) is None else 0.0
 
 
 def reading_memory(data: Given, compute: Compute) -> dict[str, float]:

@@ -42,6 +42,7 @@ AS_READ = 2  # the same where the method takes the table as it was read
 # cost that does not depend on the size, in starts: imported code, small arrays, small files
 SMALL = {"write": 0.025, "certify": 0.01}
 OF_CLUSTER = ("passes", "spread")  # data of a step for other predictions, which the document does not say
+OF_FINDING = 4  # numbers of the embedding that are written in the time of one in the table of a finding
 CHECKED = 0.004  # seconds that the certificate's checks usually take, of those that they may (`certify/subject.py`)
 
 
@@ -207,12 +208,13 @@ def steps_after_fit(plan: FitPlan, fit: Sequence[Step]) -> list[Step]:
     # the whole certificate takes about as long as the fit
     again = sum(step.seconds for step in fit) if report.certify == "full" else method.certified_seconds(data, fit)
     kept, numbers, drawn = report.products_to_keep(), numbers_written(config, method, table), PLOT in after_fit().needs
+    cells = 0.0 if config.output == "-" else sum(finding.cells(method, table) for finding in report.wanted())
     wanted = [finding for finding in FINDINGS.values() if finding.wanted(report) or finding.precedes_fit(config)]
     return [
         *(step for finding in wanted if (step := finding.step(plan, fit)) is not None),
         Step("write", f"{', '.join(report.formats) if plan.points else 'loadings'}, model and figures"
              f"{' by Matplotlib' * drawn}", (SMALL["write"] + after_fit().starts) * start_up
-             + numbers * rates_at_hand().written + model * rates_at_hand().kept,
+             + (numbers + OF_FINDING * cells) * rates_at_hand().written + model * rates_at_hand().kept,
              held + interactive_memory(config, method, table), needs=PLOT if drawn else ""),
         *([keep_step(kept, table.rows, sum(step.seconds for step in fit))] if kept else []),
         Step("certify", "everything" if report.certify == "full" else "what a fixed amount of work allows",

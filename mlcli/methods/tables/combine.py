@@ -14,10 +14,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.machine.rates import product_rate, rates
+from mlcli.base.machine.rates import pass_cost, product_rate, rates
 from mlcli.base.rows.blocks import AHEAD
 from mlcli.base.rows.scratch import bytes_in_memory, map_blocks, parts
-from mlcli.base.rows.source import WORKING, Rows, in_memory, rows_of
+from mlcli.base.rows.source import Rows, in_memory, rows_of
 from mlcli.base.stages.composition import Composition, FitStage
 from mlcli.base.stages.stage import computed, note, running, stage
 from mlcli.base.stages.steps import Passes, Step, repeated
@@ -76,6 +76,9 @@ from mlcli.methods.tables.check import table_checks, weighted_columns
 AGREE = 1.0  # tolerances of missing cells, up to which the certificate finds the equations of their fit
 USUAL = 60  # iterations of missing cells
 SYSTEM = 6.0  # calls that the system of equations of a row is worth
+REPRESENTED, CERTIFIED = 8, 12  # passes over memory that take as long as representing rows, and checking them
+TEXT_CELL = 14  # bytes of a text file that take as long to read as a cell of a column of text with its category
+PARTS = 3  # arrays of represented rows of a part that a pass holds
 COPIES = 6.0  # arrays of the size of the represented rows in memory at once
 
 
@@ -262,6 +265,15 @@ class TablesMethod(Method):
         """Return the stages: kernels compared, and their sum."""
         return TablesComposition(self, data, compute)
 
+    def certified_seconds(self, data: Any, steps: Sequence[Step]) -> float:
+        """Predict the seconds of the certificate's pass over rows that are read in blocks."""
+        rows = rows_of(data.values)
+        if rows is None:
+            return 0.0
+        width = self.widths(data)[0]
+        return seconds_of_reading(data, rows) + CERTIFIED * pass_cost(len(rows) * width) + len(
+            rows) * width**2 / product_rate(1)
+
     def weighted_rows(self, subject: Subject) -> WeightedRows:
         """Return the standardized columns of numbers and categories, with the factors of their groups."""
         data, groups = subject.data, self.groups_of(subject.data)
@@ -275,6 +287,11 @@ class TablesMethod(Method):
         yield from table_checks(data, model, self.groups_of(data), self.named_categories(data.columns),
                                 subject.plan, unscaled=self.unscaled_groups, norm=self.norm, averaged=self.averaged,
                                 tolerance=AGREE * self.iterate.tolerance)
+
+
+def seconds_of_reading(data: Features, rows: Rows) -> float:
+    """Return the seconds of a core that reads the rows of a table in blocks, and the categories of columns of text."""
+    return len(rows) * (rows.shape[1] * READ + len(data.categories) * TEXT_CELL * rates().parsed)
 
 
 class GroupedMethod(TablesMethod):
@@ -383,10 +400,10 @@ class TablesComposition(Composition[Model]):
         (size, (width, questions)), threads = (len(rows), self.method.widths(self.data)), self.compute.thread_count()
         known = not questions and rows.moments is not None and rows.moments.whole
         count, lanes = 0 if known else 1 + bool(questions), rows.at_once(threads)
-        taken = 8.0 * 5 * width**2 + (0.0 if known else pass_bytes(width, lanes) + lanes * self.part_bytes(rows, width))
+        taken = 8.0 * 5 * width**2 + (0.0 if known else pass_bytes(width, lanes) + self.pass_bytes(rows, width))
         if known:
             return Step("covariance", f"from the first pass over {size:,} rows", 0.0, taken)
-        seconds = size * (count * (rows.shape[1] + width) * READ + width**2 / product_rate(1))
+        seconds = count * self.pass_seconds(rows, width) + size * width**2 / product_rate(1)
         said = "one for the categories, and one for products" if questions else "for products"
         return Step("covariance", f"by {count} pass{'es' * (count > 1)} over {size:,} rows, {said}", seconds / threads,
                     taken, remedy=self.remedy, passes=Passes(
@@ -395,7 +412,15 @@ class TablesComposition(Composition[Model]):
 
     def part_bytes(self, rows: Rows, width: int) -> float:
         """Return the bytes that a pass over rows represented by `width` columns holds for each thread."""
-        return rows.nbytes + 8.0 * WORKING * min(rows.source.part, len(rows)) * width
+        return rows.nbytes + 8.0 * PARTS * min(rows.source.part, len(rows)) * width
+
+    def pass_bytes(self, rows: Rows, width: int) -> float:
+        """Return the bytes that a pass of all threads holds beside the block that every fit of such rows is given."""
+        return rows.at_once(self.compute.thread_count()) * self.part_bytes(rows, width) - rows.nbytes
+
+    def pass_seconds(self, rows: Rows, width: int) -> float:
+        """Return the seconds of a core that reads rows and represents them by `width` columns."""
+        return seconds_of_reading(self.data, rows) + REPRESENTED * pass_cost(len(rows) * width)
 
     @property
     def standardized(self) -> AnyArray:
@@ -497,9 +522,11 @@ class TablesComposition(Composition[Model]):
         if streamed is None:
             return [replace(step, memory=step.memory + 16.0 * groups * size * method.axes.count)]
         placed, lanes = (1 + groups) * method.axes.count, streamed.at_once(threads)
-        seconds = size * ((streamed.shape[1] + columns) * READ + 2.0 * columns * placed / product_rate(1))
+        seconds = self.pass_seconds(streamed, columns) + 2.0 * size * columns * placed / product_rate(1)
         part, block = self.part_bytes(streamed, columns), int(np.diff(streamed.source.bounds).max(initial=0))
-        taken = lanes * part + 8.0 * (lanes + AHEAD + 1) * block * placed + 2 * bytes_in_memory(2, size * placed)
+        waiting = lanes + AHEAD + 1 if lanes > 1 else 2  # blocks of results; a single thread begins none ahead
+        taken = self.pass_bytes(streamed, columns) + 8.0 * min(waiting * block, size) * placed + 2 * bytes_in_memory(
+            2, size * placed)
         return [replace(step, how=f"{step.how}, and a pass over {size:,} rows, which places them",
                         seconds=step.seconds + seconds / threads, memory=step.memory + taken, passes=Passes(
                             1, seconds, streamed.blocks, sent=8.0 * columns * placed, working=part,

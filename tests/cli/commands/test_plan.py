@@ -4,6 +4,7 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -366,6 +367,27 @@ def test_a_table_in_blocks_is_planned_and_refused_before_a_pass(mlcli: Caller, m
     least = str(round(planned["memory"] * 0.9))
     called = mlcli("embed", *given, "--memory-limit", least, "-o", "run")
     assert called.code == 82 and "E-MEMORY" in called.err, called.err
+
+
+def test_a_table_of_groups_in_blocks_is_planned_with_what_is_written_and_checked(mlcli: Caller) -> None:
+    """Its fit holds hardly more than that of PCA, writes as many points as groups, and is checked by a pass."""
+    np.save("many.npy", np.zeros((100_000, 24), np.float32) + np.arange(24) * np.arange(100_000)[:, None] % 7)
+
+    def planned(*arguments: str, rows: str = "always") -> dict[str, Any]:
+        called = mlcli("plan", "many.npy", *arguments, "--set", f"input.stream={rows}", "--threads", "1", "--json")
+        return dict(json.loads(called.out))
+
+    def seconds(document: dict[str, Any], stage: str) -> float:
+        return float(next(step["seconds"] for step in document["steps"] if step["stage"] == stage))
+
+    two = planned("-m", "mfa", "--groups", "a=x1:x12", "--groups", "b=x13:x24")
+    four = planned("-m", "mfa", *(f"--groups={name}=x{6 * place + 1}:x{6 * place + 6}"
+                                  for place, name in enumerate("abcd")))
+    alone, held = planned("-m", "pca"), planned("-m", "mfa", rows="never")
+    assert two["memory"] <= 1.05 * alone["memory"]
+    assert seconds(two, "write") - seconds(alone, "write") == pytest.approx(
+        seconds(four, "write") - seconds(two, "write"), rel=0.05)
+    assert seconds(two, "certify") > 3 * seconds(held, "certify")
 
 
 @pytest.mark.medium
