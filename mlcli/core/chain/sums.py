@@ -55,6 +55,7 @@ from mlcli.core.model import Model
 from mlcli.core.similarities.kernels import KernelValues
 from mlcli.errors import DataError
 
+BESIDE = 2  # matrices of the size of a kernel in memory beside all kernels: their sum, and a term of it
 WHERE = "method.kernel.tables"
 LEAST = 4 * EPS  # deviation, relative to the largest number, up to which a column varies by rounding only
 FARTHEST = 2100  # the binary exponents of doubles
@@ -263,7 +264,7 @@ class SumChain(Composition[Model]):
     def kernels(self) -> list[Dense]:
         """H K H or K of each table."""
         chain, found = self.chain, list[Dense]()
-        square_memory(chain.compute, chain.size, len(chain.kernel.tables) + 3, "the kernels", "give fewer points")
+        square_memory(chain.compute, chain.size, len(chain.kernel.tables) + BESIDE, "the kernels", "give fewer points")
         function, points = self.similarity.function, self.similarity.points
         assert isinstance(function, KernelSum)
         for number, (own, table) in enumerate(zip(function.functions, chain.kernel.tables, strict=True)):
@@ -297,8 +298,8 @@ class SumChain(Composition[Model]):
     @compared.cost
     def _(self) -> list[Step]:
         count = len(self.chain.kernel.tables)
-        return [comparison_step(count, self.chain.size, self.chain.compute.thread_count(),
-                                f"{count} kernels compared")]
+        step = comparison_step(count, self.chain.size, self.chain.compute.thread_count(), f"{count} kernels compared")
+        return [replace(step, memory=(count + BESIDE) * self.square)]
 
     @FitStage
     def weighted(self) -> tuple[Array, Array]:
@@ -322,7 +323,7 @@ class SumChain(Composition[Model]):
     def _(self) -> list[Step]:
         count = len(self.chain.kernel.tables)
         return [Step("combine", "the weighted sum", 3.0 * count * self.chain.size**2 / product_rate(1),
-                     (count + 3) * self.square, remedy="give fewer points", square=True)]
+                     (count + BESIDE) * self.square, remedy="give fewer points", square=True)]
 
     @FitStage
     def spectrum(self) -> Spectrum:

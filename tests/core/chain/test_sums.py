@@ -1,5 +1,6 @@
 """Sums of kernels: what is refused, what is said, and models that are read again."""
 
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -7,8 +8,9 @@ import numpy as np
 import pytest
 
 from mlcli.base.types import Array
+from mlcli.base.values.compute import Compute
 from mlcli.errors import ConfigError, DataError, NumericalError
-from mlcli.methods import Model
+from mlcli.methods import METHODS, Model
 from mlcli.rundir import archive
 from tests.support import Notes, features, fit
 from tests.wording import Wording
@@ -103,3 +105,21 @@ def test_kernels_are_not_centered_where_nothing_is() -> None:
     unit = POINTS / np.linalg.norm(POINTS, axis=1, keepdims=True)
     values = np.linalg.eigvalsh(unit @ unit.T)[::-1]
     assert np.allclose(found.spectrum.eigenvalues[:2], values[:2] / values[0] * len(POINTS), atol=1e-12)
+
+
+@pytest.mark.parametrize("tables", [2, 3])
+def test_the_plan_counts_the_kernels_their_sum_and_a_term_of_it(tables: int) -> None:
+    """What arrays take at once, as NumPy tells it: quadratic in the points, and the same on every machine."""
+    width = 12 // tables
+    sections = [{"name": f"t{place}", "columns": [f"x{width * place + 1}:x{width * (place + 1)}"]}
+                for place in range(tables)]
+    method = METHODS["chain"].model_validate({"name": "chain", "kernel": {"name": "sum", "tables": sections}})
+    data = method.in_range(features(np.random.default_rng(0).standard_normal((500, 12))))
+    composition: Any = method.composition(data, Compute())
+    stages = ("kernel", "centering", "groups", "combine")
+    planned = max(step.memory for step in composition.steps() if step.stage in stages)
+    tracemalloc.start()
+    assert composition.combined.trace > 0
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert 0.85 < planned / peak < 1.15
