@@ -6,14 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array
-from mlcli.findings.finding import File, Finding, Place
+from mlcli.findings.finding import Columns, File, Finding, Place
 
 if TYPE_CHECKING:
     from mlcli.findings.frame.finished_run import FinishedRun
     from mlcli.findings.frame.result import Result
     from mlcli.report.drawing.html import Part
 
-TABLE = File("forecast.csv")
+TABLE = File("forecast.csv", Columns(("step",)))
+SHOWN, MOST = 4, 100  # columns and rows in the figures
+TITLE = 40  # characters of the name above one
+AROUND = 2.0  # deviations to both ends of an interval, between which 95% of a normal distribution lie
 
 
 @frozen
@@ -51,6 +54,43 @@ class ForecastFinding(Finding[ForecastRows]):
             [step, *map(digits, means), *map(digits, deviations)]
             for step, (means, deviations) in enumerate(rows, start=1))))
 
+    def read(self, folder: Path, run: "FinishedRun") -> ForecastRows | None:
+        """Return the forecast, None where there is none; raises UnsafeFile."""
+        from mlcli.rundir.reading import csv_rows
+
+        path = folder / TABLE.name
+        if not path.exists():
+            return None
+
+        def wrong(head: list[str]) -> str | None:
+            names = head[1:len(head) // 2 + 1]
+            return None if head == ["step", *names, *(f"sd {name}" for name in names)] else (
+                "its first line should name step, the columns and their deviations")
+
+        head, _, numbers = csv_rows(path, check=wrong)
+        count = len(head) // 2
+        return ForecastRows(tuple(head[1:count + 1]), numbers[:, 1:count + 1], numbers[:, count + 1:])
+
     def sections(self, value: ForecastRows, run: "FinishedRun") -> Iterable[tuple[Place, "Part"]]:
-        """Return nothing."""
-        return ()
+        """Return the forecast of the columns whose means move most."""
+        import numpy as np
+
+        from mlcli.report.drawing.html import figure, section, sentence, side_by_side
+        from mlcli.report.drawing.text import shorten
+        from mlcli.report.figures.curves import over_sizes
+
+        means, far = value.means[:MOST], AROUND * value.deviations[:MOST]
+        if not means.size or not np.isfinite(means).all() or not np.isfinite(far).all():
+            return []
+        chosen = np.sort(np.argsort(-np.ptp(means, axis=0), kind="stable")[:SHOWN])
+        steps, drawn = range(1, len(means) + 1), []
+        for place in chosen.tolist():
+            line, off = means[:, place], far[:, place]
+            drawn.append(figure(over_sizes(
+                shorten(value.columns[place], TITLE), "row after the last", "", steps,
+                {"mean ± 2 sd": np.column_stack([line, line - off, line + off])}, {}, low=float((line - off).min()))))
+        said = (f"The next {len(value.means):,} rows (forecast.csv); lines reach two standard deviations to both sides."
+                + f" The first {MOST} rows are drawn." * (len(value.means) > MOST)
+                + f" Of {len(value.columns):,} columns those {SHOWN} whose means move most." * (
+                    len(value.columns) > SHOWN))
+        return [(Place.RESULT, section("Forecast", sentence(said, "soft"), side_by_side(*drawn)))]

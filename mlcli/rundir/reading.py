@@ -7,7 +7,7 @@ import json
 import math
 import os
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
@@ -177,21 +177,32 @@ def csv_of(path: Path, needed: Sequence[str] = (), *, texts: int = 0) -> dict[st
 
     Raises UnsafeFile with the line.
     """
+    head, words, values = csv_rows(path, texts=texts, check=lambda head: (
+        None if len(set(head)) == len(head) and set(needed) <= set(head) else
+        f"its first line should name {', '.join(needed) or 'different columns'}"))
+    return dict(zip(head, [*(zip(*words, strict=True) if words else [()] * len(head[:texts])), *values.T], strict=True))
+
+
+def csv_rows(path: Path, *, texts: int = 0, check: Callable[[list[str]], str | None]) -> tuple[
+        list[str], list[list[str]], Array]:
+    """The names in a small CSV file, and in its rows the texts of the first columns and the numbers of the others.
+
+    `check` says what is wrong with the names, if anything. Raises UnsafeFile with the line.
+    """
     words, numbers = list[list[str]](), array("d")
     with text_lines(path) as file:
         with own_file(path):
             lines = csv.reader(file)
             head = next(lines, [])
-        if len(set(head)) < len(head) or not set(needed) <= set(head):
-            raise damaged(path, f"its first line should name {', '.join(needed) or 'different columns'}", 1)
+        if (wrong := check(head)) is not None:
+            raise damaged(path, wrong, 1)
         with own_file(path):
             for line, row in enumerate(lines, 2):
                 if len(row) != len(head):
                     raise damaged(path, f"{len(row)} cells, not {len(head)}", line)
                 words.append(row[:texts])
                 numbers.extend(_numbers(path, row[texts:], line))
-    values = np.array(numbers).reshape(len(words), len(head[texts:]))
-    return dict(zip(head, [*(zip(*words, strict=True) if words else [()] * len(head[:texts])), *values.T], strict=True))
+    return head, words, np.array(numbers).reshape(len(words), len(head[texts:]))
 
 
 def _numbers(path: Path, cells: Sequence[str], line: int) -> list[float]:
