@@ -8,9 +8,10 @@ remain, at most 200. Rows from elsewhere are of another class where there is one
 permuted, and normal noise with the columns' means and deviations. Data sets are those of the folder SHARED, and
 generated ones. scikit-learn's detectors are fitted to all 401 rows, with a contamination of 0.05.
 
-Methods of amounts take absolute values, those of answers whether a number is above its column's median. Classes,
-styles and contents are thirds and halves of random combinations of the columns, and a second view has three of them,
-bent and with noise: all of them are functions of the row, so that rows stay exchangeable. For methods of sequences,
+Methods of amounts take absolute values, those of answers whether a number is above its column's median, and `famd`
+such answers of every third column. Groups of columns are the first half of them and the others. Classes, styles and
+contents are thirds and halves of random combinations of the columns, and a second view has three of them, bent and
+with noise: all of them are functions of the row, so that rows stay exchangeable. For methods of sequences,
 which have approximate p alone, a sequence of 200 rows is fitted, and an independent one of the same system is new.
 """
 
@@ -40,12 +41,13 @@ PAGE = Path(__file__).parents[1] / "docs" / "off-manifold.md"
 FIT, HELD, NEW, SPLITS, APPROXIMATE = 200, 201, 200, 20, 4
 LEVEL = 0.05
 SLOW, COLUMNS, FEW = ("gplvm", "mvgplvm"), 30, 60  # methods of few columns and new rows: placing each takes long
-FEWER = {**dict.fromkeys(SLOW, 1), **dict.fromkeys(("sde", "umap", "tsne", "nmds", "smacof", "sammon"), 4), "gpdm": 2}
-SHORT = {"method.minimize.limit": 100}  # iterations
+FEWER = {**dict.fromkeys(SLOW, 1), **dict.fromkeys(("sde", "umap", "tsne", "nmds", "smacof", "sammon", "famd"), 4),
+         "gpdm": 2, "gpssm": 2}
+SHORT, FEW_STEPS = {"method.minimize.limit": 100}, {"method.minimize.limit": 20}  # iterations
 NEEDED: Mapping[str, Mapping[str, Any]] = {
     "hlle": {"method.neighbors.count": 12}, **dict.fromkeys(SLOW, SHORT),
-    "gpdm": {"method.minimize.limit": 20}}  # scored by neighbors, whatever its coordinates are
-AMOUNTS, ANSWERS = ("nmf", "ca"), ("mca",)
+    **dict.fromkeys(("gpdm", "gpssm"), FEW_STEPS)}  # scored by neighbors, whatever their coordinates are
+AMOUNTS, ANSWERS, GROUPED, MIXED = ("nmf", "ca", "ib"), ("mca",), ("mfa", "statis"), ("famd",)
 SEQUENCES = tuple(name for name, kind in METHODS.items() if kind.ordered)
 RARE = 0.05  # share of the rarer answer to a question that is kept
 ELSEWHERE = ("class", "permuted", "noise")
@@ -108,7 +110,7 @@ def options_of(method: str, data: str) -> dict[str, Any]:
     fields = METHODS[method].model_fields
     if "neighbors" in fields and "pieces" in getattr(type(fields["neighbors"].default), "model_fields", {}):
         options["method.neighbors.pieces"] = "connect"
-    if data in ("wine", "oil flow") and method not in (*AMOUNTS, *ANSWERS):
+    if data in ("wine", "oil flow") and method not in (*AMOUNTS, *ANSWERS, *GROUPED, *MIXED):
         options["prepare.scale"] = "standard"
     return options
 
@@ -128,10 +130,27 @@ class Taken:
         above = np.mean(rows > middle, axis=0)
         return cls(method, middle, np.flatnonzero(np.minimum(above, 1 - above) > RARE))
 
+    @property
+    def mixed(self) -> Indices:
+        """The columns of answers beside numbers."""
+        return self.asked[self.asked % 3 == 2]
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The groups of columns, or those of answers, by their names in a table from an array."""
+        if self.method in MIXED:
+            return {"method.categories": [f"x{column + 1}" for column in self.mixed.tolist()]}
+        count = len(self.middle)
+        return {"method.groups": [f"first=x1:x{count // 2}", f"second=x{count // 2 + 1}:x{count}"]} if (
+            self.method in GROUPED) else {}
+
     def rows(self, rows: Array) -> Array:
         """Return rows (m x d) in the domain of the method."""
         if self.method in AMOUNTS:
             return np.abs(rows)
+        if self.method in MIXED:
+            rows = rows.copy()
+            rows[:, self.mixed] = np.where(rows > self.middle, 2.0, 1.0)[:, self.mixed]
         return np.where(rows > self.middle, 2.0, 1.0)[:, self.asked] if self.method in ANSWERS else rows
 
     def combinations(self, rows: Array) -> Array:
@@ -183,8 +202,8 @@ def measure(taken: Taken, data: str, split: Split, number: int) -> dict[str, Any
                 for name, rows in {"honest": split.honest, **split.elsewhere}.items()}
 
     def fitted(rows: Array, **options: Any) -> Any:
-        return mlcli.embed(taken.rows(rows), method, set=options_of(method, data), threads=1, seed=number,
-                           **taken.beside(rows), **options)
+        return mlcli.embed(taken.rows(rows), method, set={**options_of(method, data), **taken.options}, threads=1,
+                           seed=number, **taken.beside(rows), **options)
 
     found: dict[str, Any] = {"exact": shares(fitted(split.rows, calibrate=HELD / (FIT + HELD)))}
     if number < APPROXIMATE:
@@ -298,16 +317,17 @@ def lines_of(results: Mapping[str, Any]) -> tuple[Sequence[str], Mapping[str, st
         shown = "approximate" if name in SEQUENCES else "exact"
         found = {kind: [value for value in (mean_of(made, kind, "honest") for made in sets.values())
                         if value is not None] for kind in ("exact", "approximate")}
-        cells = [f"{np.mean(values):.3f}" if values else "" for values in found.values()]
+        cells = [f"{np.mean(values):.3f}" if values else NONE for values in found.values()]
         cells.insert(1, f"{min(found[shown]):.3f} to {max(found[shown]):.3f}")
         for rows in ELSEWHERE:
             values = [value for value in (mean_of(made, shown, rows) for made in sets.values()) if value is not None]
-            cells.append(f"{np.mean(values):.3f}" if values else "")
+            cells.append(f"{np.mean(values):.3f}" if values else NONE)
         cells += [str(len(found[shown])), str(max(map(len, sets.values())))]
         lines[name] = f"| {name} | " + " | ".join(cells) + " |"
     return head, lines
 
 
+NONE = "none"  # where a method has no such p, or there are no such rows
 BEGIN, END = "<!-- benchmarks/off_manifold.py -->", "<!-- end -->"
 
 
