@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 TABLE = File("information.csv", Columns(("beta", "kept", "relevant"), counts=("axes", "clusters")))
 ENTROPY = File("entropy.csv", Columns(("power", "entropy"), counts=("power",)))
+SURE = 0.95  # probability from which on a row is in a cluster without doubt
+MOST_NAMED, MOST_CLUSTERS = 30, 50  # rows of a cluster that the page names, and clusters
+LETTERS = 40  # of such a name
 
 
 class InformationFinding(Finding["CsvColumns"]):
@@ -69,4 +72,26 @@ class InformationFinding(Finding["CsvColumns"]):
             ", at each of which the networks were trained." if "epochs" in run.fit else
             ". The slope at a point is 1/β; the curve ends at all that " + (
                 "so many clusters tell of the columns." if counts else "the first view tells of the second."))
-        return [(Place.RESULT, section("Information curve", sentence(said, "soft"), figure(drawn)))]
+        parts = [(Place.RESULT, section("Information curve", sentence(said, "soft"), figure(drawn)))]
+        return [(Place.RESULT, clusters(run)), *parts] if counts else parts
+
+
+def clusters(run: "FinishedRun") -> "Part":
+    """Return the rows of each cluster as a table: those that are most probably in it, with p(t | x) where in doubt."""
+    from mlcli.report.drawing.html import section, sentence, table
+    from mlcli.report.drawing.text import shorten
+
+    values, ids = run.embedding.values, run.embedding.ids
+    if not values.size:
+        return None
+    own, names, rows = values.argmax(axis=1), run.axis_names(values.shape[1]), []
+    for cluster in range(min(values.shape[1], MOST_CLUSTERS)):
+        there = (own == cluster).nonzero()[0].tolist()
+        named = [shorten(ids[row], LETTERS) + f" ({values[row, cluster]:.2f})" * bool(values[row, cluster] < SURE)
+                 for row in there[:MOST_NAMED]]
+        more = [f"and {len(there) - MOST_NAMED:,} more"] if len(there) > MOST_NAMED else []
+        rows.append((names[cluster], f"{len(there):,}", ", ".join([*named, *more])))
+    said = (f"Each row stands at the cluster that it is most probably in, with the probability where this is below "
+            f"{SURE:g} (embedding.csv has those of all clusters). Loadings are the shares that the columns have in "
+            "each cluster.")
+    return section("Clusters", sentence(said, "soft"), table(("cluster", "number", "rows"), rows, (1,), said=True))

@@ -1,6 +1,7 @@
 """The information curve of the bottleneck, and the entropy of a walk: written with their runs, and none with others."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -49,6 +50,23 @@ def test_the_page_says_that_rows_tell_nothing_of_columns(tmp_path: Path) -> None
     assert run(["embed", str(table), "-m", "ib", "-o", str(out), "-q"]) == 0
     assert (out / "information.csv").exists()
     assert "Rows tell nothing of columns (information.csv)" in (out / "report.html").read_text(encoding="utf-8")
+
+
+def test_the_page_names_the_rows_of_each_cluster_and_how_sure_that_is(tmp_path: Path) -> None:
+    """Two kinds of rows, and one between them; of many the first are named."""
+    table, out = tmp_path / "counts.csv", tmp_path / "out"
+    kinds = [(6, 4), *[(9, 1)] * 20, *[(1, 9)] * 35]
+    table.write_text("id,a,b\n" + "".join(f"r{row},{a},{b}\n" for row, (a, b) in enumerate(kinds)), encoding="utf-8")
+    assert run(["embed", str(table), "-m", "ib", "-o", str(out), "-q", "--set", "method.beta=3"]) == 0
+    text = (out / "report.html").read_text(encoding="utf-8")
+    part = text[text.index("<h2>Clusters</h2>"):text.index("<h2>Information curve</h2>")]
+    places = np.loadtxt(out / "embedding.csv", delimiter=",", skiprows=1, usecols=(1, 2))
+    cells = dict(re.findall(r'<td>(Cluster .)</td><td class="n">\d+</td><td>(.*?)</td>', part))
+    assert places[0].max() < 0.95 < places[1:].max(axis=1).min()
+    [between] = [said for said in cells.values() if "r1, " in said]
+    assert between.startswith(f"r0 ({places[0].max():.2f}), r1, ") and between.endswith("r20")
+    [many] = [said for said in cells.values() if "r21, " in said]
+    assert many.endswith("r50, and 5 more")
 
 
 @pytest.mark.parametrize("time", [None, 7])
