@@ -65,7 +65,8 @@ class STATIS(GroupedMethod):
     are the inner products of classical scaling, as in `mds`; with `--set method.normalization=eigenvalue` this is
     DISTATIS. Points are matched by their names. `--similarities`, `input.squared` and `input.symmetrize` hold for every
     matrix. Matrices that are not Euclidean may have a negative RV coefficient; if no weights of one sign exist then,
-    the run ends with an error that names the two. New points cannot be placed.
+    the run ends with an error that names the two. New points cannot be placed. Quality is measured against the
+    compromise, distances whose squares are the weighted sum of the squares of all matrices, each over its norm.
 
     Missing cells: As in `mfa`, with `--set prepare.missing=model`; the weights are those of the completed tables.
     Matrices of dissimilarities have none.
