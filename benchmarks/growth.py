@@ -103,9 +103,9 @@ def draw_methods(document: dict[str, Any], path: Path) -> None:
                 panel.loglog(*zip(*own, strict=True), f"{mark}-", label=name, markersize=4)
         panel.set(xlabel="points", ylabel=unit)
         panel.grid(alpha=0.3)
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=8)
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=8,
+                  title=f"{document['machine']}; {document['date']}", title_fontsize=7)  # a text would lie over it
     figure.suptitle("Curved data of 50 columns, everything written and certified, whole process")
-    figure.text(0.5, -0.04, f"{document['machine']}; {document['date']}", ha="center", fontsize=7)
     figure.savefig(path, bbox_inches="tight", metadata={"Date": None})
 
 
