@@ -74,8 +74,9 @@ class STATIS(GroupedMethod):
     Larger than memory: A table of features is read in blocks of rows, columns of text as well, unless missing cells are
     estimated (docs/beyond-memory.md). Matrices of dissimilarities are not.
 
-    Files: As in `mfa`. The weights are in `groups.csv`; the mean of the partial points with these weights is the row.
-    Of dissimilarities there is no `loadings.csv`, and negative eigenvalues stay in `spectrum.csv` but give no axes.
+    Files: As in `mfa`: `loadings.csv` holds the correlations of columns of numbers with the axes, and the means of
+    categories. The weights are in `groups.csv`; the mean of the partial points with these weights is the row. Of
+    dissimilarities there is no `loadings.csv`, and negative eigenvalues stay in `spectrum.csv` but give no axes.
 
     Source: L'Hermier des Plantes, 1976; Lavit, Escoufier, Sabatier and Traissac, 1994 (`statis` of ade4); Abdi,
     O'Toole, Valentin and Edelman, 2005 (DISTATIS); Abdi, Williams, Valentin and Bennani-Dosse, 2012.
