@@ -289,9 +289,9 @@ def test_missing_cells_beside_categories_are_not_to_be_filled(mlcli: Caller, win
 
 @pytest.mark.parametrize("stream", ["never", "always"])
 def test_ids_among_categories_are_refused_by_name_in_memory_and_in_blocks(mlcli: Caller, stream: str) -> None:
-    rows = [f"{row},{'xyz'[row % 3]},user{row}" for row in range(3000)]
+    rows = [f"{row},{'xyz'[row % 3]},user{row}" for row in range(8000)]
     Path("many.csv").write_text("\n".join(["a,word,user", *rows]))
-    called = mlcli("embed", "many.csv", "-m", "famd", "--memory-limit", "400M", "--set", f"input.stream={stream}",
+    called = mlcli("embed", "many.csv", "-m", "famd", "--memory-limit", "2G", "--set", f"input.stream={stream}",
                    "-o", "run")
     assert (called.code, "E-MEMORY" in called.err) == (82, True), called.err
-    assert "column 'user' has 3,000 categories: leave it out with --columns, or name it by --id-column" in called.err
+    assert "column 'user' has 8,000 categories: leave it out with --columns, or name it by --id-column" in called.err
