@@ -200,7 +200,8 @@ def blocks_of(data: Features, groups: Sequence[ColumnGroup], named: set[int], ce
     """Return the blocks of groups of columns, each with the factor one, or zero if it is supplementary.
 
     Columns of text are categories, and those `named`, by their places. The groups named in `center` keep the scales of
-    their numbers. Raises ConfigError for unknown names in `center`, and DataError for a category with one level.
+    their numbers. Raises ConfigError for unknown names in `center`, and DataError for a category with one level, and
+    if no column varies.
     """
     require_groups(center, groups, "method.center")
     owner = {place: number for number, group in enumerate(groups) for place in group.columns}
@@ -213,6 +214,10 @@ def blocks_of(data: Features, groups: Sequence[ColumnGroup], named: set[int], ce
     others = np.array(sorted(owner.keys() - {*questions.tolist()}), dtype=np.int64)
     exponents, means, deviations = moments_of(data.values, others)
     varies = deviations > LEAST
+    if not varies.any() and not len(questions) and len(data.values) > 1:  # of a single row no column does
+        names = [data.columns[place] for place in others.tolist()]
+        raise DataError("CONSTANT-GROUP", f"no column varies: {listed(names)}",
+                        where="input", hint="correct the table, or choose other columns with {input.columns}")
     owners = np.array([owner[place] for place in others.tolist()], dtype=np.int64)
     scales = np.array(deviations)
     for number, group in enumerate(groups):

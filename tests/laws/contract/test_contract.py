@@ -23,6 +23,7 @@ from mlcli.methods import METHODS, Model
 from mlcli.methods.layouts import NeighborEmbedding
 from mlcli.methods.local.lltsa import LLTSA
 from mlcli.methods.local.tangents import TangentMethod
+from mlcli.methods.tables.combine import TablesMethod
 from mlcli.rundir import archive
 from mlcli.runs import repetition
 from tests.laws.contract.option_values import plain
@@ -39,6 +40,7 @@ BROKEN = {f"{method} {way.name}".strip(): way.broken for method, kind in METHODS
 NEEDS_NEIGHBORS = [method for method, kind in METHODS.items() if "neighbors" in kind.model_fields]
 NEEDS_MEMBERS = [method for method, kind in METHODS.items() if issubclass(kind, TangentMethod | LLTSA)]
 NEEDS_CLASSES = [method for method, kind in METHODS.items() if issubclass(kind.accepts[0], Labeled)]
+OF_TABLES = [method for method, kind in METHODS.items() if issubclass(kind, TablesMethod)]
 MORE_POINTS = ("tsne",)  # methods of a perplexity, which is below a third of the other points
 MORE_ROWS = ("gib", "vib")  # methods that refuse views which few rows make alike
 # what axes are ranked by is no decomposition of a variance
@@ -487,6 +489,11 @@ def test_equal_points_give_zero_or_a_clear_error(method: str) -> None:
         with pytest.raises(GeometryError) as caught:
             fit(method, equal, **OPTIONS.get(method, {}))
         assert caught.value.code == "E-ALL-EQUAL"
+        return
+    if method in OF_TABLES:
+        with pytest.raises(DataError) as constant:
+            fit(method, equal)
+        assert constant.value.code == "E-CONSTANT-GROUP"
         return
     with Notes() as notes:
         model = fit(method, equal)

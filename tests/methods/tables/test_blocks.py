@@ -61,6 +61,14 @@ def test_a_group_of_one_constant_column_is_refused_by_name(wording: Wording) -> 
         fit("statis", np.hstack([POINTS[:, :2], np.ones((12, 2))]), groups=TWO)
 
 
+@pytest.mark.parametrize("method", ["mfa", "famd", "statis"])
+def test_a_table_in_which_no_column_varies_is_refused_with_its_columns(method: str, wording: Wording) -> None:
+    with wording.raises(DataError, "CONSTANT-GROUP") as caught:
+        fit(method, np.ones((12, 3)) * [1.0, 2.0, 3.0])
+    assert "'x1', 'x2', 'x3'" in str(caught.value)
+    assert np.array_equal(fit(method, np.ones((1, 3))).embedding, [[0.0]])  # of one row none does, and none has to
+
+
 def test_a_category_of_one_level_is_refused_by_name(wording: Wording) -> None:
     data = Features(changed(0, 0.0), [str(row) for row in range(12)], ["x1", "x2", "x3", "x4"],
                     categories={0: ("red",)})
