@@ -6,6 +6,7 @@ from contextlib import nullcontext
 from mlcli.base.values.compute import Compute
 from mlcli.core.similarities.projector import require_projector
 from mlcli.data.options.input import Input, View
+from mlcli.data.prepare.missing import NEW, refuse
 from mlcli.data.prepare.views import errors_for_view, join_columns, match_views
 from mlcli.data.read.detect_pairs import refuse_resemblance
 from mlcli.data.read.new_rows import RunInput, read_new
@@ -60,7 +61,13 @@ def require_files(run: StoredModel, count: int) -> None:
 
 
 def rows_in_one_table(run: StoredModel, tables: Sequence[Table]) -> Table:
-    """New rows of each file of a run of several, matched by id, as one table; raises DataError."""
+    """New rows of each file of a run of several, matched by id, as one table.
+
+    Raises DataError, also for missing cells where the run refuses them: here their file is known.
+    """
+    if run.steps[0].preparation.missing == "error":
+        for table in tables:
+            refuse(table, NEW)
     matched = match_views(tables, "error", "give those rows alone that all files have").table
     return join_columns(matched.views, run.columns_of_files, tables)
 

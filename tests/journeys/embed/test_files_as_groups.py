@@ -135,6 +135,16 @@ def test_new_rows_are_in_as_many_files_or_in_one(mlcli: Caller, wording: Wording
     assert (called.code, wording(called.err)) == (78, ["E-NO-VIEW"])
 
 
+def test_a_missing_cell_of_new_rows_is_named_with_its_own_file_and_row(mlcli: Caller, wording: Wording) -> None:
+    assert mlcli.bare(*FILES, "-m", "mfa", "-o", "run").code == 0
+    lines = Path("look.csv").read_text().splitlines()
+    Path("look.csv").write_text("\n".join([*lines[:3], lines[3].rpartition(",")[0] + ",", *lines[4:]]) + "\n")
+    for given in (("project", "run", *FILES), ("embed", *FILES, "--onto", "run", "-o", "none")):
+        called = mlcli(*given)
+        assert (called.code, wording(called.err)) == (65, ["E-MISSING"])
+        assert f"row 3 ('{lines[3].partition(',')[0]}'), column 'kind'; look.csv; " in called.err
+
+
 @pytest.mark.parametrize("way", ["fixed", "refit"])
 def test_rows_of_files_are_added_to_the_map_of_their_run(mlcli: Caller, way: str) -> None:
     write_files(rows=range(15))
