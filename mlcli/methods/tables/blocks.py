@@ -298,13 +298,18 @@ def unit_of(group: ColumnGroup, numbers: Indices, exponents: Indices, questions:
     return int(held.max()) if len(held) else 0
 
 
-def note_unused(data: Features, groups: Sequence[ColumnGroup], blocks: Blocks) -> None:
-    """Note columns of numbers that do not vary, and those of no group, which are left out."""
+def constant_columns(groups: Sequence[ColumnGroup], blocks: Blocks) -> list[int]:
+    """Return the places of columns of groups that do not vary."""
     held = {place for group in groups for place in group.columns}
-    still = sorted(held - {*blocks.numbers.tolist(), *blocks.questions.tolist()})
-    if still:
-        note("N-CONSTANT-COLUMNS", f"left out {len(still)} of {len(data.columns)} columns, which do not vary: "
-             f"{listed([data.columns[place] for place in still])}", columns=len(still))
+    return sorted(held - {*blocks.numbers.tolist(), *blocks.questions.tolist()})
+
+
+def note_unused(data: Features, groups: Sequence[ColumnGroup], blocks: Blocks) -> None:
+    """Warn of columns of numbers that do not vary, and of those of no group, which are left out."""
+    held = {place for group in groups for place in group.columns}
+    if still := [data.columns[place] for place in constant_columns(groups, blocks)]:
+        note("W-CONST", f"left out {len(still)} of {len(data.columns)} columns, which do not vary: {listed(still)}",
+             columns=still[:100])
     if rest := [name for place, name in enumerate(data.columns) if place not in held]:
         note("W-NO-GROUP", f"left out {len(rest)} of {len(data.columns)} columns, which are in no group: "
              f"{listed(rest)}; put them into a group, which may be supplementary "

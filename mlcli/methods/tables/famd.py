@@ -4,7 +4,10 @@ from typing import ClassVar, Literal
 
 from mlcli.base.values.column_groups import ColumnGroup
 from mlcli.base.values.inputs import Features
+from mlcli.base.values.naming import listed
 from mlcli.core.chain.tables import Norm
+from mlcli.errors import DataError
+from mlcli.methods.tables.blocks import Blocks, constant_columns
 from mlcli.methods.tables.combine import TablesMethod
 from mlcli.methods.trials import variant
 
@@ -19,7 +22,7 @@ class FAMD(TablesMethod):
     How it works: Columns of numbers are standardized. A column of text gives a column of zeros and ones for each of its
     categories, divided by the root of its share of the rows. The axes are the principal axes of both together. Of
     numbers alone this is `pca` of correlations, of categories alone `mca` with coordinates times the root of the number
-    of columns.
+    of columns. A column that does not vary is refused.
 
     Several files: With `--view FILE`, repeated, the columns of all files are one table, row by row by id, as in `mfa`.
 
@@ -43,13 +46,22 @@ class FAMD(TablesMethod):
     """
 
     places_partial: ClassVar = False
-    variants: ClassVar = (variant("", "rotation"),)
+    variants: ClassVar = (variant("", "rotation", "constant column"),)
     axis: ClassVar = "FAMD"
     name: Literal["famd"] = "famd"
 
     def groups_of(self, data: Features) -> list[ColumnGroup]:
         """Return a group of each column."""
         return [ColumnGroup(name, (place,)) for place, name in enumerate(data.columns)]
+
+    def blocks(self, data: Features) -> Blocks:
+        """Return the columns as groups; raises ConfigError, and DataError for columns that do not vary."""
+        found = super().blocks(data)
+        still = [data.columns[place] for place in constant_columns(self.groups_of(data), found)]
+        if still and len(data.values) > 1:  # of a single row no column varies
+            raise DataError("CONSTANT-GROUP", f"all rows have the same number in {listed(still)}", where="input",
+                            hint="leave out what does not vary with {input.columns}")
+        return found
 
     @property
     def norm(self) -> Norm:
