@@ -77,7 +77,7 @@ def begin(config: RunConfig, process: Process = ALONE, given: Table | None = Non
         from mlcli.pipeline.onto import begin_onto
 
         return begin_onto(config, config.onto, begin, given)
-    config.prepare.require_input(config.input)
+    config.prepare.require_input(config.input, given)
     with _method_named(config):
         source, run = source_of(config, read, process) if given is None else (given, None)
     with _remedy_of_method(config):

@@ -32,7 +32,7 @@ class VariableGenes(Options):
     max_disp: float | None = option(None, "Standardized dispersions of `seurat` have to be below this, where no count "
                                     "is given (default: no limit).")
 
-    def require(self, prepare: Any, input: Input) -> None:
+    def require(self, prepare: Any, input: Input, *, viewed: bool) -> None:
         """Raise ConfigError for options without effect and for a table whose genes cannot be chosen; DependencyMissing.
         """
         if self.flavor == "seurat_v3" and self.count is None:
@@ -44,7 +44,7 @@ class VariableGenes(Options):
         if self.count is not None:
             self.refuse_unused("the number of genes is given", *CUTOFFS, where=WHERE)
         wrong = next((what for what, there in (
-            (f"input.kind: {input.kind}", input.kind != "features"), ("a second view", bool(input.views)),
+            (f"input.kind: {input.kind}", input.kind != "features"), ("a second view", viewed),
             ("prepare.top_variance, another choice of columns", prepare.top_variance is not None),
             ("missing: model, as genes are chosen by all cells", prepare.missing == "model")) if there), None)
         if wrong is not None:

@@ -158,14 +158,18 @@ class Prepare(Options):
         None, "PCA before the method, after the scaling: the number of axes to keep, or the share of variance to keep "
         "(default: no PCA).")
 
-    def require_input(self, input: Input) -> None:
-        """Raise ConfigError if PCA ahead of the method, or the choice of genes, cannot take the input."""
+    def require_input(self, input: Input, given: Table | None = None) -> None:
+        """Raise ConfigError if PCA ahead of the method, or the choice of genes, cannot take the input.
+
+        A table that is `given` in memory may have views.
+        """
+        viewed = input.view.path is not None or (given is not None and given.view is not None)
         if self.variable_genes is not None:
-            self.variable_genes.require(self, input)
+            self.variable_genes.require(self, input, viewed=viewed)
         if self.reduce is None:
             return
         wrong = next((what for what, there in (
-            (f"input.kind: {input.kind}", input.kind != "features"), ("a second view", input.view.path is not None),
+            (f"input.kind: {input.kind}", input.kind != "features"), ("a second view", viewed),
             ("missing: model, as PCA has no model of missing cells", self.missing == "model")) if there), None)
         if wrong is not None:
             raise ConfigError("PREPARE-OPTION", f"reduce cannot be used with {wrong}", where="prepare.reduce",

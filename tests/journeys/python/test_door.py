@@ -320,6 +320,15 @@ def test_a_view_that_is_no_table_among_others_is_refused(view: Any) -> None:
         mlcli.embed(points, "cca", view=[points, view])
 
 
+@pytest.mark.parametrize(("method", "options"), [
+    ("mfa", {"reduce": 2}), ("cca", {"reduce": 2}), ("mfa", {"set": {"prepare.variable_genes.count": 2}})])
+def test_a_preparation_of_one_table_is_refused_for_arrays_of_several(method: str, options: Any) -> None:
+    points = np.random.default_rng(9).random((12, 3))
+    with pytest.raises(ConfigError, match="cannot be used with a second view") as caught:
+        mlcli.embed(points, method, view=[points**2, points**3], **options)
+    assert caught.value.code == "E-PREPARE-OPTION"
+
+
 def test_a_file_and_an_array_are_no_views_of_each_other(mlcli_: Caller) -> None:
     points = np.random.default_rng(9).standard_normal((12, 2))
     np.save("points.npy", points)
