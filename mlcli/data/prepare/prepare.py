@@ -11,7 +11,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import note
 from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices
-from mlcli.base.values.naming import shown
+from mlcli.base.values.naming import listed, shown
 from mlcli.base.values.options import Options, option
 from mlcli.base.values.scaling import all_finite
 from mlcli.core.eigen.options import Count, Share
@@ -193,7 +193,10 @@ class Prepare(Options):
         return whole, fill, dropped
 
     def transformed(self, table: Table) -> tuple[Table, Indices | None, Array | None]:
-        """Return the table before the scale, its chosen columns, and the sizes of transforms by column."""
+        """Return the table before the scale, its chosen columns, and the sizes of transforms by column.
+
+        Raises ConfigError if none of the chosen columns is of one of several files.
+        """
         sizes, count = fit_sizes(table, self.transform), self.top_variance
         table = apply_transforms(table, self.transform, sizes)
         if count is None or count >= len(table.columns):
@@ -202,7 +205,11 @@ class Prepare(Options):
                      "prepare.top_variance")
             return table, None, sizes
         chosen = most_variable(table.values, count)
-        return of_columns(table, chosen), chosen, sizes
+        kept = of_columns(table, chosen)
+        if lost := [file.name for file in table.files if not {*file.columns} & {*kept.columns}]:
+            raise ConfigError("PREPARE-OPTION", f"no column of {listed(lost)} is among the {count} with the largest "
+                              "variance", where="prepare.top_variance", hint="keep more columns, or leave the file out")
+        return kept, chosen, sizes
 
     def fit_scale(self, table: Table) -> Scale:
         """Return the centers and spreads of the columns."""

@@ -101,6 +101,20 @@ def test_columns_of_one_name_and_transforms_of_whole_rows_are_refused(mlcli: Cal
     assert (called.code, wording(called.err)) == (65, ["E-DUPLICATE-COLUMNS"]) and "'taste.a'" in called.err
 
 
+@pytest.mark.parametrize("method", ["mfa", "famd", "statis"])
+def test_a_file_without_a_column_among_those_of_the_largest_variance_is_refused_by_name(mlcli: Caller, method: str,
+                                                                                       wording: Wording) -> None:
+    given = ("taste.csv", "--view", "smell.csv", "-m", method, "-o", "run")
+    Path("smell.csv").write_text("id,a,d\n" + "".join(f"p{row},{row % 3}e-3,{row % 5}e-3\n" for row in range(ROWS)))
+    called = mlcli.bare(*given, "--top-variance", "3")
+    assert (called.code, wording(called.err)) == (78, ["E-PREPARE-OPTION"]) and "'smell'" in called.err
+    assert not Path("run").exists() and mlcli.bare(*given, "--top-variance", "4").code == 0
+    found = package.embed(SCORES, method, view=[SCORES[:, ::-1] * 3], top_variance=3)
+    with pytest.raises(ConfigError, match="'view 1'"):
+        package.embed(SCORES, method, view=[SCORES[:, ::-1] * 3], top_variance=2)
+    assert len(found.embedding) == ROWS
+
+
 def test_rows_that_not_all_files_have_are_refused_or_left_out_and_gaps_name_their_file(mlcli: Caller,
                                                                                        wording: Wording) -> None:
     write("smell.csv", ["smell"], PARTS["smell"], range(2, ROWS))
