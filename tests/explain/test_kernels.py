@@ -99,6 +99,16 @@ def test_an_input_that_is_gone_is_asked_for(mlcli: Caller, roll: Path, wording: 
     assert mlcli("compare", "--kernels", *folders, "--input", "moved.csv").code == 0
 
 
+@pytest.mark.parametrize(("name", "options"), [
+    ("kernels.png", ("--kernels",)), ("kernels.pdf", ("--kernels",)), ("kernels.txt", ("--kernels",)),
+    ("page.png", ()), ("page", ()), ("page.svg", ())])
+def test_a_file_of_another_format_is_refused_before_runs_are_read(name: str, options: tuple[str, ...], mlcli: Caller,
+                                                                  wording: Wording) -> None:
+    called = mlcli("compare", *options, "runs/one", "runs/other", "-o", name)
+    assert called.code == 2 and wording(called.err) == ["E-NO-PAGE" if name == "page.svg" else "E-FORMAT"]
+    assert "html" in called.err and not Path(name).exists()
+
+
 def coordinates(folder: str) -> np.ndarray:
     """The first three coordinates of a run."""
     table = np.genfromtxt(f"{folder}/embedding.csv", delimiter=",", names=True)

@@ -85,7 +85,8 @@ def test_a_run_keeps_what_it_needs_and_is_verified_and_places_new_points(site: P
 
 
 def test_without_the_package_a_run_names_it(run: Path, table: Path) -> None:
-    for ended in (call("verify", run), call("report", run), call("compare", run, run, "-o", table.with_name("both")),
+    for ended in (call("verify", run), call("report", run),
+                  call("compare", run, run, "-o", table.with_name("both.html")),
                   call("project", run, table, "-o", "-")):
         assert (ended.returncode, ended.stdout) == (69, "") and "error[E-PLUGIN-MISSING]" in ended.stderr
         assert NEEDED in ended.stderr and PIP in ended.stderr and "damaged" not in ended.stderr

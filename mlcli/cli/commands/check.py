@@ -10,7 +10,7 @@ from mlcli.cli.line import behavior
 from mlcli.cli.line.options import with_flags
 from mlcli.cli.restart import start_portably
 from mlcli.cli.screen.failure import say_written
-from mlcli.cli.screen.output import PAGES, print_json
+from mlcli.cli.screen.output import print_json, require_page
 from mlcli.cli.screen.progress import mode_of, watching
 from mlcli.cli.screen.terminal import tell
 from mlcli.config.build import build, outside_layer
@@ -18,7 +18,7 @@ from mlcli.config.explain import locate_errors
 from mlcli.config.flags import READING, layer_of, require_annotated
 from mlcli.config.layers import assignment
 from mlcli.engine.cluster.address import note_here
-from mlcli.errors import DataError, UsageError
+from mlcli.errors import DataError
 from mlcli.publication.publish import refuse_existing, write_whole
 from mlcli.rundir.journal import recording
 
@@ -54,9 +54,7 @@ def check(data: Data, *, output: Output = None, strict: Strict = False, assignme
     config = build(layer)
     start_portably([config.compute])
     if output is not None:
-        if output.suffix.lower() not in PAGES:
-            raise UsageError("FORMAT", "the page of a checkup is an .html file", where=str(output)[:80],
-                             hint="give a name that ends with .html; --json prints the report as JSON")
+        require_page(output, str(output))
         refuse_existing(output, None, force=force)
     with locate_errors(layer), watching(mode_of(progress), quiet, tell=not json), recording() as journal:
         from mlcli.checkup.examine import check as examined

@@ -11,7 +11,7 @@ import typer
 from mlcli.cli.line import behavior
 from mlcli.cli.line.parsing import first_given
 from mlcli.cli.screen.failure import say_written
-from mlcli.cli.screen.output import print_json, refuse_existing
+from mlcli.cli.screen.output import print_json, refuse_existing, require_page
 from mlcli.cli.screen.progress import mode_of, watching
 from mlcli.cli.screen.streams import require_standard_output
 from mlcli.cli.screen.terminal import GAP, WIDTH, Cells, aligned, columns_of, tell
@@ -79,11 +79,13 @@ def compare(runs: Runs, *, output: Output = None, neighbors: Neighbors = 12, col
         raise UsageError("ONE-RUN", "only one run was given, and a comparison needs two", where=runs[0][:80],
                          hint="name two runs or more")
     require_standard_output()
+    drawing = output is not None and Path(output).suffix.lower() == SVG
     if output is not None:
-        refuse_existing(output, force)
-        if output.endswith(SVG) and not kernels:
+        if drawing and not kernels:
             raise UsageError("NO-PAGE", "a comparison is a page, not a drawing", where=output[:80],
                              hint="give a name that ends with .html, or --kernels, whose figure may be a file")
+        require_page(output, output, (SVG,) if kernels else ())
+        refuse_existing(output, force)
     elif (flag := first_given({"--color-by": color_by, "--labels": labels, "--input": None if kernels else given,
                                "--orientation": orientation != "aligned"})) is not None:
         raise UsageError("NO-PAGE", f"{flag} needs a page", where=flag, hint="give -o FILE")
@@ -102,12 +104,11 @@ def compare(runs: Runs, *, output: Output = None, neighbors: Neighbors = 12, col
         from mlcli.report.comparison.page import page
 
         content = encoded(page(comparison, seed=seed) if found is None else
-                          found.written(seed=seed, drawing=output.endswith(SVG)))
+                          found.written(seed=seed, drawing=drawing))
         write_whole(Path(output), lambda draft: draft.write_bytes(content), force=force)
     if json:
         print_json(document)
     elif not quiet:
-
         tell(lines_of(document, columns_of(sys.stdout) or WIDTH))
     if output is not None and not (quiet or json):
         say_written(f"wrote {output}", output)

@@ -13,7 +13,7 @@ from mlcli.cli.line.completion import completer_of
 from mlcli.cli.line.options import with_flags
 from mlcli.cli.restart import start_portably
 from mlcli.cli.screen.failure import say_written
-from mlcli.cli.screen.output import print_json
+from mlcli.cli.screen.output import print_json, require_page
 from mlcli.cli.screen.progress import mode_of, watching
 from mlcli.cli.screen.streams import require_standard_output
 from mlcli.config.build import outside_layer
@@ -57,6 +57,7 @@ def explain(method: Method, data: Data, *, output: Output = None, assignments: b
     start_portably([config.compute])
     path = output or (None if json else Path(f"explain-{config.method.name}.html"))
     if path is not None:
+        require_page(path, str(path))
         refuse_existing(path, None, force=force)
     if json:
         require_standard_output()

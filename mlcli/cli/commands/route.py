@@ -9,15 +9,14 @@ import typer
 from mlcli.cli.line import behavior
 from mlcli.cli.screen.failure import say_written
 from mlcli.cli.screen.output import (
-    PAGES,
     drawn,
     format_of,
     refuse_existing,
     require_own_file,
+    require_page,
     require_picture,
     write_out,
 )
-from mlcli.errors import UsageError
 from mlcli.publication.publish import publish_file
 from mlcli.publication.publish import refuse_existing as refuse_page
 
@@ -54,7 +53,7 @@ def route(run: behavior.Run, start: Start, end: End, *, output: behavior.Table =
     format_of(output, format)
     refuse_existing(output, force)
     require_picture(picture, output, force)
-    require_page(explain, output, picture, force=force)
+    require_explanation(explain, output, picture, force=force)
     if explain is None:
         found: Any = route_of(Path(run), start, end)
     else:
@@ -75,12 +74,10 @@ def route(run: behavior.Run, start: Start, end: End, *, output: behavior.Table =
             say_written(f"wrote {path}", path)
 
 
-def require_page(page: Path | None, output: str, picture: str | None, *, force: bool) -> None:
+def require_explanation(page: Path | None, output: str, picture: str | None, *, force: bool) -> None:
     """Refuse a page that is not an .html file, exists already, or is the file of the table or the picture."""
     if page is None:
         return
-    if page.suffix.lower() not in PAGES:
-        raise UsageError("FORMAT", "an explanation is a page", where=f"--explain {page}"[:80],
-                         hint="give a name that ends with .html")
+    require_page(page, f"--explain {page}")
     require_own_file("--explain", str(page), {"-o": output, "--picture": picture})
     refuse_page(page, None, force=force, flag="--explain")

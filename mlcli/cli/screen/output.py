@@ -67,6 +67,16 @@ def drawn(figure: Any, output: str, *, force: bool) -> AbstractContextManager[No
     return publish.publish_file(path, lambda draft: draft.write_bytes(content), force=force)
 
 
+def require_page(page: str | Path, where: str, others: Sequence[str] = ()) -> None:
+    """Refuses a page whose ending is that of another format; raises UsageError.
+
+    It may have one of the `others`, which the command writes as well.
+    """
+    if Path(page).suffix.lower() not in (*PAGES, *others):
+        raise UsageError("FORMAT", "a page is an HTML file", where=where[:80],
+                         hint=f"give a name that ends with {' or '.join(('.html', *others))}")
+
+
 def require_picture(picture: str | None, output: str, force: bool) -> None:
     """Refuses a picture that could not be drawn, before anything is computed; raises UsageError and OutputRefused.
 

@@ -81,6 +81,11 @@ def test_more_rows_than_a_page_shows_are_refused(mlcli: Caller, wording: Wording
     assert called.code == 2 and wording(called.err) == ["E-ROWS"]
 
 
+def test_a_page_in_a_file_of_another_format_is_refused(mlcli: Caller, wording: Wording) -> None:
+    called = mlcli("explain", "pca", "data.csv", "-o", "page.png")
+    assert called.code == 2 and wording(called.err) == ["E-FORMAT"] and not Path("page.png").exists()
+
+
 def test_inputs_other_than_tables_have_their_pages(mlcli: Caller) -> None:
     """Distances, a kernel, a covariance, edges, and a second view, whose rows are drawn together."""
     lines = [",".join(str(abs(i - j)) for j in range(14)) for i in range(14)]

@@ -15,7 +15,7 @@ from tests.wording import Wording
 FILES = {"project": ("project", "run", "data.csv", "-o", "out.csv"),
          "reconstruct": ("reconstruct", "run", "run/embedding.csv", "-o", "out.csv"),
          "sample": ("sample", "torus", "--rows", "20", "-o", "out.csv"),
-         "compare": ("compare", "run", "other", "-o", "out.csv")}
+         "compare": ("compare", "run", "other", "-o", "out.html")}
 EMBED = ("embed", "data.csv", "-q", "-o", "out")
 
 
@@ -43,24 +43,26 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]
 def test_a_file_that_appears_meanwhile_is_kept(mlcli: Caller, runs: None, command: str,
                                                meanwhile: Callable[[Callable[[], object]], None],
                                                wording: Wording) -> None:
-    meanwhile(lambda: Path("out.csv").write_text("precious"))
+    output = FILES[command][-1]
+    meanwhile(lambda: Path(output).write_text("precious"))
     called = mlcli(*FILES[command])
-    assert called.code == 73 and "E-OUTPUT-RACE" in wording(called.err) and "out.csv" in called.err
-    assert Path("out.csv").read_text() == "precious"
+    assert called.code == 73 and "E-OUTPUT-RACE" in wording(called.err) and output in called.err
+    assert Path(output).read_text() == "precious"
     assert mlcli(*FILES[command], "--force").code == 0
-    assert Path("out.csv").read_text() != "precious" and names(".") == {"data.csv", "run", "other", "out.csv"}
+    assert Path(output).read_text() != "precious" and names(".") == {"data.csv", "run", "other", output}
 
 
 @pytest.mark.parametrize("command", FILES)
 @pytest.mark.parametrize("other", ["a folder", "a link", "a pipe"])
 def test_force_replaces_regular_files_only(mlcli: Caller, runs: None, command: str, other: str) -> None:
+    output = FILES[command][-1]
     if other == "a folder":
-        Path("out.csv").mkdir()
+        Path(output).mkdir()
     elif other == "a link":
         Path("precious").write_text("precious")
-        Path("out.csv").symlink_to("precious")
+        Path(output).symlink_to("precious")
     else:
-        os.mkfifo("out.csv")
+        os.mkfifo(output)
     called = mlcli(*FILES[command], "--force")
     assert called.code == 73 and called.err.count("\n") == 1
     assert other != "a link" or Path("precious").read_text() == "precious"

@@ -35,7 +35,7 @@ def test_a_run_reads_and_is_given_any_name(called: Caller) -> None:
 
 @pytest.mark.parametrize("line", [
     ("check", DATA), ("plan", DATA), ("verify", RUN), ("report", RUN), ("project", RUN, DATA, "-o", f"p{DATA}"),
-    ("compare", RUN, RUN, "-o", f"o{RUN}"), ("collect", ".", "-o", f"o{RUN}"), ("export", RUN, "-o", f"{RUN}.txt",
+    ("compare", RUN, RUN, "-o", f"o{RUN}.html"), ("collect", ".", "-o", f"o{RUN}"), ("export", RUN, "-o", f"{RUN}.txt",
                                                                                "--format", "ordination"),
     ("embed", DATA, "-o", f"o{RUN}", "--set", f"compute.cache=k{RUN}")], ids=lambda line: line[0])
 def test_commands_take_it(line: tuple[str, ...], called: Caller) -> None:
