@@ -270,6 +270,11 @@ class Method(Options):
         chain = self.chain_of(kind)
         return () if chain is None else chain.makes(kind)
 
+    def makes_none(self, name: Name) -> str:
+        """Return in words that the fit makes no such intermediate result: with these options, or with none."""
+        able = any(name in type(self)(**variant.options).makes() for variant in self.variants)
+        return f"{self.name} makes none{' with these options' if able else ''}"
+
     def for_products(self) -> Self:
         """Return the method without the work that its intermediate results do not depend on; by default itself."""
         return self
@@ -279,8 +284,8 @@ class Method(Options):
         made = self.makes(kind)
         for name in wanted:
             if name not in made:
-                raise ConfigError("KEEP", f"{name} cannot be kept: {self.name} makes none with these options",
-                                  where=where, hint=f"it makes {' and '.join(made)}" if made else "leave it out")
+                raise ConfigError("KEEP", f"{name} cannot be kept: {self.makes_none(name)}", where=where,
+                                  hint=f"it makes {' and '.join(made)}" if made else "leave it out")
 
     def resampling(self, kind: str) -> Literal["bootstrap", "subsample"] | None:
         """Return how rows are resampled to measure stability; None where they cannot be.

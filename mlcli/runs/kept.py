@@ -25,7 +25,7 @@ def require_kept(run: FinishedRun, name: Name, where: str) -> None:
         method = run.config.method
         made = method.makes(run.config.input.gives)
         can = (f"run it again with --keep {name}" if name in made else
-               f"{method.name} makes none with these options" + (f", but {listed(made)}" if made else ""))
+               method.makes_none(name) + (f", but {listed(made)}" if made else ""))
         raise ConfigError("NOT-KEPT", f"the run kept no {name}", where=where,
                           hint=(f"it kept {listed(kept)}; " if kept else "") + can)
 

@@ -171,6 +171,16 @@ def test_landmarks_make_no_kernel_of_all_points(mlcli: Caller, method: str) -> N
     assert (called.code, "E-KEEP" in called.err) == (78, True)
 
 
+@pytest.mark.parametrize(("method", "options", "name", "able"), [
+    ("pca", (), "uncentered", False), ("mfa", ("--groups", "one=1", "--groups", "other=2,3"), "kernel", False),
+    ("sde", ("-k", "6"), "weights", False), ("isomap", ("--set", "method.landmarks=9"), "kernel", True),
+    ("chain", ("--kernel", "gaussian"), "graph", True)])
+def test_options_are_blamed_only_where_others_make_the_result(
+        mlcli: Caller, method: str, options: tuple[str, ...], name: str, able: bool, wording: Wording) -> None:
+    called = mlcli.bare("points.npy", "-m", method, *options, "--keep", name, "-o", "none")
+    assert (called.code, "these options" in called.err, wording(called.err)) == (78, able, ["E-KEEP"])
+
+
 def test_standard_output_keeps_nothing(mlcli: Caller) -> None:
     called = mlcli("embed", "points.npy", "-m", "mds", "--keep", "kernel", "-o", "-")
     assert (called.code, called.out) == (78, "")
