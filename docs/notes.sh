@@ -18,7 +18,7 @@ printf '%s\n' Sepal.Length,Sepal.Width,Petal.Length,Petal.Width 5.0,3.4,1.5,0.2 
 mlcli project runs/pca flowers.csv -q | awk -F, 'NR > 1 {printf "%s p %.3f, q %.4f\n", $1, $5, $7}'
 
 mlcli sample ball --rows 500 --columns 10 -o ball.csv -q
-mlcli check ball.csv | grep -E "nearest  outer|in your data|d = 10"
+mlcli check ball.csv | grep -E "radius with|center to|of the ball"
 
 mlcli check --label-column Species sample_data/iris.csv | grep -E "^  [124] column"
 

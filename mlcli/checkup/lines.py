@@ -268,18 +268,20 @@ def _concentration(apart: Concentration) -> list[tuple[str, str]]:
     facts = [("nearest point", f"{apart.nearest_over_farthest:.3f} (median ratio of nearest to farthest distance; 1: "
               "all points equally far)"),
              ("spread", f"{apart.spread:.3f} (standard deviation / mean of all distances)"),
-             ("outer tenth of the box", f"{percent(apart.box_outer_tenth)} of the points"),
-             ("", f"{'1% of points':>12}{'10% of them':>13}{'to nearest':>12}{'outer tenth':>13}"),
-             ("reach in your data", _reach(apart.measured)),
-             (f"uniform, d = {apart.uniform.dimensions:g}", _reach(apart.uniform))]
-    if apart.uniform_intrinsic:
-        facts.append((f"uniform, d = {apart.uniform_intrinsic.dimensions:.3g}", _reach(apart.uniform_intrinsic)))
+             ("outer tenth of the box", f"{percent(apart.box_outer_tenth)} of the points")]
+    uniform = [reach for reach in (apart.uniform, apart.uniform_intrinsic) if reach is not None]
+    for rank, (label, measured) in enumerate(_reach(apart.measured)):
+        expected = ", ".join(f"{_reach(reach)[rank][1]} in dimension {reach.dimensions:.3g}" for reach in uniform)
+        facts.append((label, f"{measured} (uniform points: {expected})"))
     return facts
 
 
-def _reach(reach: Reach) -> str:
-    return (f"{reach.one_percent:>12.3f}{reach.ten_percent:>13.3f}{reach.center_nearest:>12.3f}"
-            f"{percent(reach.outer_tenth):>13}")
+def _reach(reach: Reach) -> list[tuple[str, str]]:
+    """Return how far neighborhoods reach, and how many points are near the boundary, with their names."""
+    return [("radius with 1% of points", f"{reach.one_percent:.3f}"),
+            ("radius with 10% of points", f"{reach.ten_percent:.3f}"),
+            ("center to nearest point", f"{reach.center_nearest:.3f}"),
+            ("outer tenth of the ball", percent(reach.outer_tenth))]
 
 
 def _subsets(subsets: ColumnSubsets) -> list[tuple[str, str]]:
@@ -304,7 +306,7 @@ def _interval(found: Interval) -> str:
     return median if low == high else f"{median} ({low}-{high})"
 
 
-ALIKE = 2.0  # times as far as the nearest row: a farthest row that is no farther is "only" so far
+ALIKE = 2.0  # times as far as the nearest row: a farthest row that is no farther is "only" so far, as of C-CONCENTRATED
 MANY = 100.0  # times: written without decimals
 GAIN = 0.02  # of comparisons: a difference that is worth a word
 CHANCE = 0.55  # share of comparisons up to which distances hardly separate classes
@@ -312,11 +314,13 @@ CHANCE = 0.55  # share of comparisons up to which distances hardly separate clas
 
 def subset_sentences(subsets: ColumnSubsets) -> list[str]:
     """Return what the curves say: a sentence on distances, and one for each label."""
-    columns, kept = counted(subsets.sizes[-1], "column"), counted(max(1, round(subsets.independent_columns)),
-                                                                  "independent column")
-    one, every = (_farthest(subsets.nearest_over_farthest[place].median) for place in (0, -1))
-    return [f"With {columns} {every}, with one column {one}; distances are as much alike as those of {kept}.",
-            *(_separation(separation, subsets.sizes) for separation in subsets.separation)]
+    kept = counted(max(1, round(subsets.independent_columns)), "independent column")
+    one, every = (subsets.nearest_over_farthest[place].median for place in (0, -1))
+    verdict = ("near rows are hardly told from far ones, and neighbors mean little" if every * ALIKE > 1 else
+               "near rows are told from far ones, and neighbors have a meaning")
+    curse = (f"With one column {_farthest(one)}. With all {subsets.sizes[-1]:,} columns {_farthest(every)}. Distances "
+             f"are as much alike as those of {kept}: {verdict}.")
+    return [curse, *(_separation(separation, subsets.sizes) for separation in subsets.separation)]
 
 
 def _farthest(nearest: float) -> str:

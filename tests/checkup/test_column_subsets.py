@@ -149,13 +149,23 @@ def test_where_all_rows_have_a_double_at_least_half_have_one() -> None:
 def test_sentences_tell_columns_that_add_up_from_columns_that_blur() -> None:
     points, labels = classes(120, 64, 0.8)
     curse, blessing = subset_sentences(subsets(points, kind=labels))
-    assert curse.startswith("With 64 columns the farthest row is only ") and "independent columns" in curse
+    assert " With all 64 columns the farthest row is only " in curse and "independent columns" in curse
+    assert curse.endswith("neighbors mean little.")
     assert blessing.endswith("columns add up.")
     noise = subsets(np.random.default_rng(0).standard_normal((120, 64)), kind=labels)
     assert "hardly separate" in subset_sentences(noise)[1]
     shares = [Interval(share, share, share) for share in (0.6, 0.9, 0.8, 0.8, 0.8, 0.8, 0.8)]
     fewer = replace(noise, separation=(replace(noise.separation[0], nearer=tuple(shares)),))
     assert "in 80% of all comparisons, with 2 columns in 90%: many columns blur" in subset_sentences(fewer)[1]
+
+
+def test_the_curse_is_said_in_sentences_that_end_in_a_conclusion() -> None:
+    """Columns that repeat one another keep near rows apart from far ones, however many they are."""
+    places = np.random.default_rng(0).standard_normal((80, 2))
+    curse = subset_sentences(subsets(places @ np.random.default_rng(1).standard_normal((2, 32))))[0]
+    one, every, alike = curse.split(". ")
+    assert one.startswith("With one column ") and every.startswith("With all 32 columns the farthest row is ")
+    assert alike.startswith("Distances are as much alike as those of ") and alike.endswith("neighbors have a meaning.")
 
 
 def test_the_page_holds_the_curves_and_names_as_text() -> None:

@@ -47,6 +47,19 @@ def test_negative_eigenvalues_are_counted_as_axes(mlcli: Caller) -> None:
     assert " axes of 40, alike at nearest points" in said and "direction" not in said
 
 
+def test_what_uniform_points_would_show_stands_beside_what_the_data_shows(mlcli: Caller) -> None:
+    """In two dimensions 1% and 10% of uniform points lie within their roots, and 19% in the outer tenth."""
+    np.savetxt("square.csv", np.random.default_rng(0).random((60, 2)), delimiter=",", header="x,y", comments="")
+    document, said = json.loads(mlcli("check", "square.csv", "--json").out), mlcli("check", "square.csv").out
+    measured = document["concentration"]["measured"]
+    for label, found, uniform in (("radius with 1% of points", f"{measured['one_percent']:.3f}", "0.100"),
+                                  ("radius with 10% of points", f"{measured['ten_percent']:.3f}", "0.316"),
+                                  ("outer tenth of the ball", f"{100 * measured['outer_tenth']:.1f}%", "19.0%")):
+        (line,) = (line for line in said.splitlines() if label in line)
+        assert f" {found} (uniform points: {uniform} in dimension 2, " in line
+    assert "reach in" not in said and "d = " not in said
+
+
 def test_a_part_without_facts_has_no_heading(mlcli: Caller) -> None:
     Path("three.csv").write_text("a,b,c\n0,1,2\n1,0,1.5\n2,1.5,0\n", encoding="utf-8")
     said = mlcli("check", "--dissimilarities", "three.csv").out
