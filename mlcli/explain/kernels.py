@@ -187,6 +187,11 @@ def kernel_of(folder: str, ids: Sequence[str], given: str | None) -> RunKernel:
         why = "has no kernel" if chain is None else "has a kernel of landmarks, not of all rows"
         raise ConfigError("NO-KERNEL", f"a run of {method.name} {why}", where=folder,
                           hint="leave it out, or choose spectral methods, without landmarks")
+    onto = run.config.onto
+    if onto is not None and onto.way == "fixed":
+        raise ConfigError("NO-KERNEL", "rows that are placed on the map of another run have no kernel with those of "
+                          "the map", where=folder, hint=f"compare the run of the map, {shorten(onto.run, 80)}, or fit "
+                          "all rows anew ({onto.way=refit})")
     places = {name: row for row, name in enumerate(run.embedding.ids)}
     found = read_input(Path(folder), run, given, "the run is fitted to it again")
     plan = plan_fit(found.config, found.start)

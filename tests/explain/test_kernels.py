@@ -91,6 +91,19 @@ def test_a_run_without_a_kernel_of_its_rows_is_refused_by_name(
     assert not Path("page.html").exists()
 
 
+def test_a_run_on_the_map_of_another_has_a_kernel_where_all_rows_are_fitted(mlcli: Caller, roll: Path,
+                                                                            wording: Wording) -> None:
+    map_run = made(mlcli, "mfa", "--groups", "first=x,y", "--groups", "second=z")
+    lines = roll.read_text().splitlines(keepends=True)
+    Path("more.csv").write_text("".join([lines[0], *(f"n{line}" for line in lines[1:9])]))
+    for way in ("fixed", "refit"):
+        assert mlcli("embed", "more.csv", "--onto", map_run, "--set", f"onto.way={way}", "-o", way, "-q").code == 0
+    refused = mlcli("compare", "--kernels", map_run, "fixed")
+    assert refused.code == 78 and wording(refused.err) == ["E-NO-KERNEL"] and map_run in refused.err
+    called = mlcli("compare", "--kernels", map_run, "refit", "--json")
+    assert called.code == 0 and json.loads(called.out)["kernels"]["rows"] == 60, called.err
+
+
 def test_an_input_that_is_gone_is_asked_for(mlcli: Caller, roll: Path, wording: Wording) -> None:
     folders = [made(mlcli, "pca"), made(mlcli, "mds")]
     roll.rename(roll.with_name("moved.csv"))
