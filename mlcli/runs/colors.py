@@ -1,10 +1,11 @@
 """The colors of a finished run by columns: its labels, and columns of its input, in the order of its rows.
 
-The input is read again for columns that are no labels: the file that the run read, or the run that it was made from.
+The input is read again for columns that are no labels: the files that the run read, or the run that it was made from.
 """
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -15,12 +16,13 @@ from mlcli.base.types import AnyArray, Indices
 from mlcli.base.values.missing import is_missing
 from mlcli.base.values.naming import listed, shown
 from mlcli.config.run_config import RunConfig
+from mlcli.data.files.formats import file_name
 from mlcli.data.files.source import open_input
 from mlcli.data.formats.h5ad import GENES, MAIN, OF_GENES, Annotations, is_anndata, row_frame, split_key
 from mlcli.data.formats.hdf5_file import Hdf5, open_hdf5
 from mlcli.data.options.column_names import split_at_commas
 from mlcli.data.options.formats import HDF5
-from mlcli.data.options.input import Input
+from mlcli.data.options.input import Input, LabelFile, View
 from mlcli.data.options.numbers import is_number
 from mlcli.data.options.wording import nearest, place
 from mlcli.data.read.chosen_rows import column_of, is_column
@@ -29,13 +31,13 @@ from mlcli.data.table.row_numbers import places_of
 from mlcli.data.table.table import Table
 from mlcli.errors import ConfigError, DataError, UsageError
 from mlcli.findings.frame.finished_run import FinishedRun
-from mlcli.pipeline.read_run import read_run
+from mlcli.pipeline.read_run import moved, read_run
 from mlcli.pipeline.start import table_of
 from mlcli.report.figures.coloring import numbers_of
 from mlcli.report.page.figure_files import MOST_COLORS
 from mlcli.rundir.embedding import dropped_rows
 from mlcli.rundir.reading import damaged
-from mlcli.runs.input import run_before, unchanged_table
+from mlcli.runs.input import input_states, require_beside, require_input, run_before, unchanged_table
 
 FLAG = "--color-by"
 
@@ -91,7 +93,7 @@ class Column:
 
 def columns_of_input(run: FinishedRun, folder: Path, names: Sequence[str], given: str | None,
                      where: str) -> dict[str, Column]:
-    """Return columns of a run's input, or of that of a run which it was made from, up to the file that one read.
+    """Return columns of a run's input, or of that of a run which it was made from, up to the files that one read.
 
     `given` is where the input lies now. Raises ConfigError at the option `where` for a column that none of them has,
     DataError for one without a value, and what `unchanged_table` and `run_before` do.
@@ -101,6 +103,9 @@ def columns_of_input(run: FinishedRun, folder: Path, names: Sequence[str], given
         raise ConfigError("REPORT-LABEL", f"the run has no label column {listed(names)}, and its input no columns",
                           where=where, hint=f"its label columns are: {known[:200]}; others can be in a file (--labels)")
     before = run_before(run, given)
+    if before is None and run.config.input.views:
+        with mute_notes():
+            return columns_of_files(run, folder, names, given, where)
     if before is None:
         config = unchanged_table(run, given, f"{listed(names)} is no label column of the run")
         with mute_notes():
@@ -113,6 +118,48 @@ def columns_of_input(run: FinishedRun, folder: Path, names: Sequence[str], given
     rows = rows_of_run(run, folder, table)
     return {**{name: column_in(table, name, rows, str(before)) for name in own},
             **{name: column.take(rows) for name, column in earlier.items()}}
+
+
+def columns_of_files(run: FinishedRun, folder: Path, names: Sequence[str], given: str | None,
+                     where: str) -> dict[str, Column]:
+    """Return columns of the several files that a run read, each of the first one that has it.
+
+    FILE.NAME is the column of that file, as the run calls one whose name another file has as well. A file is opened
+    only for columns that those before it lack. Raises what `columns_of_input` does.
+    """
+    config = moved(run.config, run.manifest, given, ())
+    files, found, lacking = files_of(config), dict[str, Column](), list(names)
+    for number, (file, (path, state)) in enumerate(zip(
+            files, input_states(config, run.manifest["input"], (given,)), strict=False)):
+        if lacking:
+            require = require_beside if number else require_input
+            require(path, state, f"{listed(lacking)} is no label column of the run")
+        for name, own in product(tuple(lacking), ("", f"{file_name(path)}.")):
+            if name not in found and name.startswith(own) and (
+                    column := column_of_file(run, folder, config.replace(input=file), name.removeprefix(own), where)):
+                found[name] = column
+        lacking = [name for name in lacking if name not in found]
+    if lacking:
+        raise ConfigError("REPORT-LABEL", f"there is no column {shown(lacking[0])} in the run or its input",
+                          where=where, hint=f"name a column of {listed([place(file.path) for file in files], 10)}")
+    return {name: found[name] for name in names}
+
+
+def column_of_file(run: FinishedRun, folder: Path, config: RunConfig, name: str, where: str) -> Column | None:
+    """Return a column of one of several files that a run read; None where that file lacks it."""
+    try:
+        return columns_of_file(run, folder, config, [name], where)[name]
+    except ConfigError as error:
+        if error.code != "E-REPORT-LABEL":
+            raise
+        return None
+
+
+def files_of(config: RunConfig) -> list[Input]:
+    """Return the options by which each file of a run is read, without labels that no row needs."""
+    input = config.input
+    labels = input.labels if input.where else LabelFile()  # conditions may be about labels
+    return [input.replace(view=View(), labels=labels), *map(input.of_view, input.views)]
 
 
 def columns_of_file(run: FinishedRun, folder: Path, config: RunConfig, names: Sequence[str],
@@ -195,12 +242,14 @@ def column_in(table: Table, name: str, rows: Indices, path: str) -> Column:
 def rows_of_run(run: FinishedRun, folder: Path, table: Table) -> Indices:
     """Return the places of a run's rows in its input: by id where both have ids, else all but those left out.
 
-    Raises UnsafeFile where these are not as many.
+    A view may have further rows, which the first file lacks. Raises UnsafeFile where these are not as many.
     """
     ids = run.embedding.ids
     if (found := places_of(ids, table.ids)) is not None:
         return found
     rows = np.flatnonzero(~np.isin(table.numbers, [lost.row for lost in dropped_rows(folder)]))
+    if run.config.input.views:  # matched by number, up to the end of the shortest file
+        rows = rows[:len(ids)]
     if len(rows) != len(ids):
         raise damaged(folder, f"{len(ids):,} rows, and the input gives {len(rows):,}")
     return rows

@@ -115,6 +115,41 @@ def test_the_file_of_labels_is_not_needed_for_a_column_of_the_table(mlcli: Calle
     assert refused.code == 66 and "env.csv: " in refused.err and "E-RUN-BESIDE" in wording(refused.err)
 
 
+def test_columns_of_further_files_are_colors(mlcli: Caller, wording: Wording) -> None:
+    """Rows are matched by id; FILE.NAME is the column of that file, and a file is needed for its own columns alone."""
+    numbers = np.random.default_rng(7).standard_normal((9, 5)).round(2).tolist()
+    names = [f"r{row}" for row in range(9)]
+    write_table("taste.csv", "id,sweet,dry", [(name, *cells[:2]) for name, cells in zip(names, numbers, strict=True)])
+    smell = [(name, cells[2], cells[3], "uv"[row % 2]) for row, (name, cells) in enumerate(
+        zip(names, numbers, strict=True))]
+    write_table("smell.csv", "id,fruity,dry,kind", [("more", 0, 1, "u"), *smell[::-1]])
+    called = mlcli.bare("taste.csv", "-m", "mfa", "--view", "smell.csv", "--set", "prepare.unmatched=drop", "-q", "-o",
+                        "run")
+    assert called.code == 0, called.err
+    table = with_colors(read_run(Path("run")), Path("run"), ["fruity,kind,dry,smell.dry,taste.dry"]).embedding
+    assert [float(text) for text in table.labels["fruity"]] == [cells[2] for cells in numbers]
+    assert list(table.labels["kind"]) == ["uv"[row % 2] for row in range(9)]
+    assert [float(text) for text in table.labels["smell.dry"]] == [cells[3] for cells in numbers]
+    assert table.labels["dry"] == table.labels["taste.dry"]
+    assert table.measured == {"fruity", "dry", "smell.dry", "taste.dry"}
+    refused = mlcli("report", "run", "--color-by", "sour")
+    assert refused.code == 78 and "E-REPORT-LABEL" in wording(refused.err)
+    Path("smell.csv").unlink()
+    assert mlcli("report", "run", "--color-by", "sweet").code == 0
+    refused = mlcli("report", "run", "--color-by", "sweet,kind")
+    assert refused.code == 66 and "smell.csv" in refused.err and "E-RUN-BESIDE" in wording(refused.err)
+
+
+def test_columns_of_further_files_without_ids_are_matched_by_number(mlcli: Caller) -> None:
+    numbers = np.random.default_rng(8).standard_normal((12, 4)).round(2).tolist()
+    write_table("one.csv", "a,b", [("" if row == 4 else cells[0], cells[1]) for row, cells in enumerate(numbers[:9])])
+    write_table("two.csv", "c,d", [cells[2:] for cells in numbers])
+    called = mlcli.bare("one.csv", "-m", "mfa", "--view", "two.csv", "--set", "prepare.unmatched=drop", "--set",
+                        "prepare.missing=drop", "-q", "-o", "run")
+    assert called.code == 0, called.err
+    assert [float(text) for text in column("run", "d")] == [numbers[row][3] for row in range(9) if row != 4]
+
+
 @pytest.mark.parametrize("name", ["site, year", "5\" of snow"])
 def test_any_column_can_be_named_by_a_flag(mlcli: Caller, name: str) -> None:
     quoted = '"' + name.replace('"', '""') + '"'
