@@ -22,7 +22,12 @@ REMOTE = "on a network"  # the state of an input that is not opened there
 def input_state(config: RunConfig, known: dict[str, Any], named: Collection[str | None] | None) -> str:
     """Whether the input, with its second view and its labels, is still what the run read; `named` as of `file_state`.
     """
-    states = [state for _, state in input_states(config, known, named)]
+    return worst_state(input_states(config, known, named))
+
+
+def worst_state(files: Collection[tuple[str, str]]) -> str:
+    """Return the state of an input of files, each given by path and state: the worst of them."""
+    states = {state for _, state in files}
     return next((state for state in ("missing", "changed", REMOTE) if state in states), "unchanged")
 
 

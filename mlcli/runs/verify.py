@@ -11,6 +11,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.machine.threads import limit_threads
 from mlcli.base.types import Array
 from mlcli.base.values.check import Check, count, skipped
+from mlcli.base.values.naming import listed
 from mlcli.base.values.quantity import Quantity
 from mlcli.base.values.scaling import Unit
 from mlcli.config.build import fingerprint
@@ -40,7 +41,7 @@ from mlcli.rundir.disk_space import in_temporary_files
 from mlcli.rundir.embedding import dropped_rows, read_embedding
 from mlcli.rundir.manifest import read_manifest
 from mlcli.rundir.reading import damaged, is_own, own_file, sha256_of
-from mlcli.runs.input import REMOTE, input_state
+from mlcli.runs.input import REMOTE, input_state, input_states, worst_state
 
 
 def private_of(folder: Path) -> Loadings | None:
@@ -80,11 +81,13 @@ class Verified:
     input: str  # unchanged, changed, missing, or on a network
     certificate: Certificate
     onto: str | None = None  # likewise the run whose map it adds rows to; None where it adds none
+    files: tuple[tuple[str, str], ...] = ()  # path and state of each file of the input that is not unchanged
 
     def document(self, folder: Path) -> dict[str, Any]:
         """Return the verification as plain values."""
         verdict = "changed" if self.changed else self.certificate.verdict
         return {"run": str(folder), "verdict": verdict, "changed": list(self.changed), "input": self.input,
+                "input_files": [{"path": path, "state": state} for path, state in self.files],
                 **({} if self.onto is None else {"onto": self.onto}), "certificate": self.certificate.document()}
 
 
@@ -101,19 +104,20 @@ def verify(folder: Path, given: str | None = None, views: Sequence[str] = (), *,
     if changed:
         return Verified(changed, "not looked at", Certificate((), {}))
     config = read_as_then(moved(config_of(folder, manifest), manifest, given, views), manifest)
-    state = input_state(config, manifest["input"], (given, *views))
+    states = input_states(config, manifest["input"], (given, *views))
+    state, lost = worst_state(states), tuple(one for one in states if one[1] != "unchanged")
     onto = None if config.onto is None else parent_state(config.onto.run, manifest["onto"])
     whole = state == "unchanged" and onto in (None, "unchanged")
     with limit_threads(config.compute.thread_count()), in_temporary_files():
         if names.MODEL not in manifest["files"]:
-            return Verified((), state, Certificate((skipped("model", "the run wrote no model"),), {}), onto)
+            return Verified((), state, Certificate((skipped("model", "the run wrote no model"),), {}), onto, lost)
         stored = archive.load(folder, whole=True)
         values, texts = embedding_of(folder, config, manifest)
         stated, (objective, curves) = manifest.get("spectrum"), trace_of(folder)
         spectrum = stated and stated_spectrum(folder, stated, config.method.axes_options.written(values.shape[1]))
         if stated and spectrum is None:
-            lost = skipped("spectrum", "the eigenvalues are outside the range of doubles")
-            return Verified((), state, Certificate((lost,), {}), onto)
+            outside = skipped("spectrum", "the eigenvalues are outside the range of doubles")
+            return Verified((), state, Certificate((outside,), {}), onto, lost)
         model = Model(embedding=values, spectrum=spectrum and replace(spectrum, vectors=values),
                       projector=stored["projector"], others=tuple(view.projector for view in stored["views"]),
                       joint=stored["joint"], private=private_of(folder), fit=FitFacts(manifest["fit"]),
@@ -129,12 +133,21 @@ def verify(folder: Path, given: str | None = None, views: Sequence[str] = (), *,
         if model.loadings is not None and isinstance(stored["projector"], Projector) and not checked:
             wrong = other_directions(model.loadings, stored["projector"])
             certificate = replace(certificate, checks=(*certificate.checks, *wrong))
-        if state == REMOTE:
-            lost = skipped("input", "it is on a network, so rows, preparation and coordinates are not compared with "
-                           "it: --network opens it, and --input names a copy")
-            others = tuple(check for check in certificate.checks if check.name != lost.name)
-            certificate = replace(certificate, checks=(*others, lost))
-        return Verified((), state, certificate, onto)
+        if not whole:
+            absent = skipped("input", why_without(state, lost) if lost else
+                             f"rows and coordinates are not compared with it, as the run whose map it adds rows to is "
+                             f"{onto}")
+            others = tuple(check for check in certificate.checks if check.name != absent.name)
+            certificate = replace(certificate, checks=(*others, absent))
+        return Verified((), state, certificate, onto, lost)
+
+
+def why_without(state: str, files: Sequence[tuple[str, str]]) -> str:
+    """Return in words why numbers are not compared with an input, of which some files are not unchanged."""
+    way = ("--network opens it, and --input names a copy" if state == REMOTE else
+           "name what the run read with --input and --view, or put it back")
+    return (f"rows, preparation and coordinates are not compared with it, as it is {state} "
+            f"({listed([Path(path).name for path, _ in files])}): {way}")
 
 
 def unlike(folder: Path, config: RunConfig) -> str:

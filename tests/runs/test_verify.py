@@ -198,7 +198,12 @@ def test_an_input_that_moved_is_named_and_one_that_changed_is_not_used(out: Path
     called = mlcli("verify", str(out), "--input", str(out.parent / "moved.csv"), "--json")
     assert called.code == 0 and json.loads(called.out)["input"] == "unchanged"
     data.write_text((out.parent / "moved.csv").read_text() + "\n")
-    assert json.loads(mlcli("verify", str(out), "--json").out)["input"] == "changed"
+    found = json.loads(mlcli("verify", str(out), "--json").out)
+    assert found["input"] == "changed" and found["input_files"] == [{"path": str(data), "state": "changed"}]
+    (skipped,) = (check for check in found["certificate"]["checks"] if check["name"] == "input")
+    assert "changed" in skipped["how"] and "data.csv" in skipped["how"]
+    first = mlcli("verify", str(out)).out.splitlines()[0]
+    assert first.endswith(f": pass, by the files of the run alone; the input is changed ({data})")
 
 
 @pytest.mark.medium

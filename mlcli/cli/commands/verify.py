@@ -105,7 +105,12 @@ def comparison_lines(document: dict[str, Any]) -> list[str]:
 def lines_of(document: dict[str, Any]) -> list[str]:
     """Format the verification as lines of text."""
     onto = f", the run whose map it adds rows to is {document['onto']}" if "onto" in document else ""
-    lines = [f"{document['run']}: {document['verdict']}; the input is {document['input']}{onto}"]
+    files = ", ".join(file["path"] if file["state"] == document["input"] else f"{file['path']} ({file['state']})"
+                      for file in document["input_files"])
+    alone = ", by the files of the run alone" if document["verdict"] == "pass" and (
+        files or document.get("onto", "unchanged") != "unchanged") else ""
+    which = f" ({files})" if files else ""
+    lines = [f"{document['run']}: {document['verdict']}{alone}; the input is {document['input']}{which}{onto}"]
     for check in document["certificate"]["checks"]:
         figure = "" if check["verdict"] == "skipped" else f" {check['value']:.3g} (allowed {check['tolerance']:.3g})"
         share = "" if check["exact"] or check["verdict"] == "skipped" else ", on a sample"

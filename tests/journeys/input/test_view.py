@@ -68,9 +68,11 @@ def test_a_run_notices_that_its_second_view_has_changed(mlcli: Caller) -> None:
     cca(mlcli, "y.csv")
     assert "the input is unchanged" in mlcli("verify", "out-y").out
     write("y.csv", SECOND + 1, list(range(30)))
-    assert "the input is changed" in mlcli("verify", "out-y").out
+    changed = mlcli("verify", "out-y")
+    assert changed.code == 0 and "the input is changed (y.csv)\n" in changed.out
+    assert "not at hand" not in changed.out and "skipped input: " in changed.out
     Path("y.csv").unlink()
-    assert "the input is missing" in mlcli("verify", "out-y").out
+    assert f"the input is missing ({Path('y.csv').absolute()})\n" in mlcli("verify", "out-y").out
 
 
 def test_both_views_may_lie_elsewhere_when_a_run_is_verified(mlcli: Caller) -> None:
