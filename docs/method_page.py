@@ -40,6 +40,9 @@ INPUTS = {  # what a method takes, by the name of its class in mlcli/base/values
     "TwoViews": "a table of features with a second view, another table of the same rows (`--view`)",
     "ViewedDissimilarities": "a matrix of dissimilarities (`--dissimilarities`) with a table of the same rows "
                              "(`--view`)"}
+SEVERAL = {  # of methods that take each table, or matrix, as one of several
+    "Features": "one or several tables of features of the same rows (`--view`)",
+    "ViewedDissimilarities": "several matrices of dissimilarities of the same points (`--dissimilarities`, `--view`)"}
 PLACED = "`mlcli project` places new rows in a finished run"
 WITHOUT = {"graph": "a graph", "covariance": "a covariance matrix"}  # kinds of input whose runs place no new rows
 CENTERINGS = {"double": "rows and columns centered", "columns": "columns centered"}
@@ -152,7 +155,8 @@ def title(kind: type[Method]) -> str:
 
 def taken(name: str, kind: type[Method]) -> list[str]:
     """What a method takes and has, and what else it is called."""
-    inputs = listed([INPUTS[accepted.__name__] for accepted in kind.accepts], "or")
+    known = INPUTS | (SEVERAL if kind.joins_views else {})
+    inputs = listed([known[accepted.__name__] for accepted in kind.accepts], "or")
     takes = f"The input is {inputs}. {kind.holds().replace('spectrum.csv', '`spectrum.csv`')}"
     made = [f"`{part}`" for part in kind().makes()]
     takes += f" With `--keep`, a run also keeps {listed(made, 'or')}." if made else ""
@@ -163,7 +167,7 @@ def taken(name: str, kind: type[Method]) -> list[str]:
 
 def inputs_of(kind: type[Method]) -> str:
     """The inputs that a method takes."""
-    return " or ".join(dict.fromkeys(in_flags(accepted.description()) for accepted in kind.accepts))
+    return " or ".join(map(in_flags, kind.inputs()))
 
 
 def other_names(names: tuple[str, ...] | list[str]) -> str:

@@ -225,6 +225,17 @@ class Method(Options):
             raise ConfigError("NO-MODEL", f"{self.name} has no model of missing cells", where="prepare.missing",
                               hint="ppca, fa, lgssm, mfa, famd and statis have one; or choose error, drop or mean")
 
+    @classmethod
+    def inputs(cls) -> list[str]:
+        """Return what the method takes, in words: kinds of input with their further needs, each once."""
+        described = [
+            f"{accepted.kind} in one table or in several (`{{input.view.path}}`)" if cls.joins_views and (
+                accepted is Features) else
+            f"{accepted.kind} in several matrices (`{{input.view.path}}`)" if cls.views_match and (
+                issubclass(accepted, Viewed) and accepted.kind == "dissimilarities") else
+            accepted.description() for accepted in cls.accepts]
+        return list(dict.fromkeys(described))
+
     def require(self, data: Input) -> None:
         """Raise ConfigError where the data lacks something that the method needs, or has a view that it cannot use."""
         self.require_kind(data.kind)
@@ -234,10 +245,13 @@ class Method(Options):
             raise ConfigError("FILTER", f"filters find eigenvalues of a sparse cost, which {self.name} does not have "
                               "with these options", where=f"{self.axes_options.where}.solver",
                               hint="choose auto; laplacian and lle have one, and diffusion with {method.nearest=64}")
-        most = self.most_views if any(issubclass(accepted, Viewed) for accepted in self.accepts) else 1
+        views = any(issubclass(accepted, Viewed) and accepted.kind == data.kind for accepted in self.accepts)
+        most = self.most_views if views else 1
         if isinstance(data, Viewed) and len(data.views) > most:
             raise ConfigError("VIEW", f"{self.name} does not use a {'second' if most == 1 else 'third'} view",
-                              where="input.view", hint="leave it out, or choose cca or ibfa; of dissimilarities dbrda")
+                              where="input.view", hint="leave it out, or choose cca or ibfa, or mfa, famd or statis, "
+                              "of which each file is a group; of dissimilarities dbrda (with a table) or statis (with "
+                              "further matrices)")
         if not (self.distance.plain or isinstance(data, Features)):
             raise ConfigError("METRIC", f"the metric {self.distance.name} was chosen, and it compares features, not "
                               f"{data.kind}", where="method.metric", hint="leave it out, or give features")

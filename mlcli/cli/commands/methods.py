@@ -92,7 +92,7 @@ def family(name: str) -> str:
 
 def page(name: str) -> str:
     """A method's page: what it is, what it takes, its options."""
-    accepts = spell(", ".join(dict.fromkeys(kind.description() for kind in METHODS[name].accepts)), context().spelling)
+    accepts = spell(", ".join(METHODS[name].inputs()), context().spelling)
     takes = f"Takes {accepts}. {METHODS[name].holds()}"
     names = METHODS.other_names(name)
     other = [f"Also called {' or '.join(names)}."] if names else []

@@ -14,7 +14,7 @@ from mlcli.base.types import AnyArray, Array
 from mlcli.base.units import percent
 from mlcli.base.values.check import Check
 from mlcli.base.values.compute import Compute
-from mlcli.base.values.inputs import Dissimilarities, Features, Input, Viewed, ViewedDissimilarities
+from mlcli.base.values.inputs import Dissimilarities, Features, Input, ViewedDissimilarities
 from mlcli.base.values.options import option
 from mlcli.base.values.signs import leading_signs
 from mlcli.certify.projection import projector_checks
@@ -101,12 +101,8 @@ class STATIS(GroupedMethod):
         return self.normalization
 
     def require(self, data: Input) -> None:
-        """Raise ConfigError for a table with further views, and for options of columns where there are none."""
+        """Raise ConfigError for a single matrix, and for options of columns where there are none."""
         self.require_kind(data.kind)
-        if isinstance(data, Features) and isinstance(data, Viewed):
-            raise ConfigError("VIEW", "statis of features takes one table, whose tables are groups of columns",
-                              where="input.view", hint="put the columns of all views into one table, and give "
-                              "{method.groups}")
         if isinstance(data, Features):
             super().require(data)
         elif not isinstance(data, ViewedDissimilarities):

@@ -9,6 +9,7 @@ from mlcli.base.values.inputs import TwoViews
 from mlcli.certify.tables import weights_error
 from mlcli.core.chain.tables import TableProducts
 from mlcli.errors import ConfigError, DataError
+from mlcli.methods import METHODS
 from mlcli.methods.tables.statis import STATIS, products_of
 from tests.support import dissimilarities, distances, features, fit, matrices
 from tests.wording import Wording
@@ -66,8 +67,18 @@ def test_options_of_columns_and_views_of_features_are_refused(wording: Wording) 
     with wording.raises(ConfigError, "NEEDS"):
         fit("statis", dissimilarities(MATRIX))
     data = features(POINTS)
-    with wording.raises(ConfigError, "VIEW"):
-        fit("statis", TwoViews(data.values, data.ids, data.columns, view=data))
+    for method in ("statis", "mfa", "pca"):
+        with wording.raises(ConfigError, "VIEW"):
+            fit(method, TwoViews(data.values, data.ids, data.columns, view=data))
+
+
+def test_inputs_are_several_tables_or_several_matrices() -> None:
+    """Unlike those of dbrda, whose second view is a table, and of cca, whose views are not one table."""
+    several = "features in one table or in several (`{input.view.path}`)"
+    assert METHODS["statis"].inputs() == [several, "dissimilarities in several matrices (`{input.view.path}`)"]
+    assert METHODS["mfa"].inputs() == METHODS["famd"].inputs() == [several]
+    assert METHODS["dbrda"].inputs()[0].startswith("dissimilarities with a second view")
+    assert METHODS["cca"].inputs()[0].startswith("features with a second view")
 
 
 @pytest.mark.medium
