@@ -37,7 +37,7 @@ from typing import Any, Self
 from urllib.parse import unquote
 
 CREDENTIALS = re.compile(r"(?<=://)(?:[^\s/'\"]+|[^\s/:'\"]+:[^\s'\"]+)@")  # user and password of an address
-PARTS = ("where", "hint", "kind", "row", "name")  # of an error, besides its code and what was found
+PARTS = ("where", "hint", "kind", "row", "name", "column")  # of an error, besides its code and what was found
 OPTION = re.compile(r"\{((?:input|onto|prepare|method|compute|report)\.[\w.]+)(?:=([^{}]*))?\}")  # in messages
 MEANT = "did you mean "  # begins the remedy that names what was meant
 Spelling = Callable[[str, str], str]  # of an option by its config path and its value, which is empty where it has none
@@ -92,10 +92,11 @@ class MlcliError(Exception):
     place_first = False  # whether messages begin with the place, as those about a file do
 
     def __init__(self, code: str, what: str, *, where: str = "", hint: str = "", kind: str = "", row: int | None = None,
-                 name: str = "") -> None:
+                 name: str = "", column: int | None = None) -> None:
         self.code, self.where, self.hint = f"E-{code}", conceal(where), conceal(hint)
         self.kind = kind  # of input that the content is, where another was expected and the hint asks for this one
         self.row, self.name = row, name  # of the row that is wrong: its place, from 0, and its id as it is shown
+        self.column = column  # the place, from 0, of a column that is wrong, which tells its file
         self.found = what = conceal(what)
         self.what = what if row is None else f"row {row + 1}{name and f' ({name})'}, {what}"
         super().__init__(self.line(self.what, self.where, spell(self.hint)))

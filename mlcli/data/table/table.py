@@ -28,13 +28,14 @@ from mlcli.base.values.scaling import read_only
 from mlcli.data.files.remote import is_remote
 from mlcli.data.options.wording import place
 from mlcli.data.table.row_numbers import take_ids
-from mlcli.errors import MlcliError
+from mlcli.errors import MlcliError, with_paths
 
 if TYPE_CHECKING:
     from mlcli.data.table.coding import Coding
     from mlcli.data.table.similarities import SimilarityRule
 
 
+CHOICES = ("input.columns", "input.view.columns", "input.view.further")  # of columns, by the number of the file
 HERE = "array"  # the name of a table in memory, in place of a file's
 
 
@@ -200,16 +201,31 @@ class Table:
     def rows_named(self) -> Iterator[None]:
         """Add to errors with a row number its number in the file, its id, and the file if they name no other place.
 
-        Of several views the rows of any may be meant, so no file is added.
+        Of several views the rows of any may be meant, so no file is added. Errors about a column of one of several
+        files are given that file, and the option that chooses among its columns.
         """
         try:
             yield
         except MlcliError as error:
+            if error.column is not None and self.files:
+                raise self._at_file(error, self.columns[error.column]) from error
             if error.row is None:
                 raise
             file = place(self.source.path) if self.source and self.view is None else error.where
             raise error.changed(row=self.place(error.row), name=shown(self.ids[error.row]),
                                 where=file if error.where in ("", "input") else error.where) from error
+
+    def _at_file(self, error: MlcliError, column: str) -> MlcliError:
+        """Return an error about a column with its file, and the option that chooses among the columns of that file.
+
+        No option does so among those of an array.
+        """
+        number = next(place for place, file in enumerate(self.files) if column in file.columns)
+        first, source = self.files[0].table.source, self.files[number].table.source
+        if first is None or first.path == HERE or source is None:
+            return error.changed(where=self.files[number].name, hint=error.hint.replace(" with {input.columns}", ""))
+        paths = {"input.columns": CHOICES[min(number, len(CHOICES) - 1)]}
+        return error.changed(where=place(source.path), hint=with_paths(error.hint, paths))
 
 
 def absolute(path: str) -> str:

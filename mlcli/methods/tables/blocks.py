@@ -209,8 +209,9 @@ def blocks_of(data: Features, groups: Sequence[ColumnGroup], named: set[int], ce
     texts = {at: data.categories[place] for at, place in enumerate(questions.tolist()) if place in data.categories}
     answers = indicators_of(answers_of(data, questions), texts)
     if alone := sorted(set(range(len(questions))) - set(answers.questions.tolist())):
-        raise DataError("ONE-LEVEL", f"column {data.columns[questions[alone[0]]]!r} has the same category in all rows",
-                        where="input", hint="leave it out with {input.columns}")
+        level = int(questions[alone[0]])
+        raise DataError("ONE-LEVEL", f"column {data.columns[level]!r} has the same category in all rows",
+                        where="input", hint=leave_out(data, [level]), column=level)
     others = np.array(sorted(owner.keys() - {*questions.tolist()}), dtype=np.int64)
     exponents, means, deviations = moments_of(data.values, others)
     varies = deviations > LEAST
@@ -316,15 +317,25 @@ def note_unused(data: Features, groups: Sequence[ColumnGroup], blocks: Blocks) -
              "({method.supplementary=[NAME]})", columns=len(rest))
 
 
+def leave_out(data: Features, places: Sequence[int]) -> str:
+    """Return how some columns of a table, or of one of its files, are left out, as a remedy."""
+    own = next((table.columns for table in data.tables if places[0] in table.columns), ())
+    if own and {*own} <= {*places}:
+        return "leave the file out"
+    return f"leave {'it' if len(places) == 1 else 'them'} out with {{input.columns}}"
+
+
 def require_variation(data: Features, groups: Sequence[ColumnGroup], blocks: Blocks) -> None:
     """Raise DataError for one of several groups whose columns do not vary."""
     held = {*np.unique(blocks.groups).tolist()}
     if len(groups) > 1 and (still := [group for number, group in enumerate(groups) if number not in held]):
-        one = len(still[0].columns) == 1
-        what = (f"its only column, {data.columns[still[0].columns[0]]!r}, has" if one else
-                f"all of its {len(still[0].columns)} columns have")
-        raise DataError("CONSTANT-GROUP", f"group {still[0].name[:80]!r} does not vary: {what} the same number in all "
-                        "rows", where="input", hint="leave it out of {method.groups}")
+        (first, *others), name = still[0].columns, still[0].name
+        of_file = name in (table.name for table in data.tables)
+        what = (f"all of its {1 + len(others)} columns have" if others else
+                f"its only column, {data.columns[first]!r}, has")
+        hint = leave_out(data, still[0].columns) if of_file else "leave it out of {method.groups}"
+        raise DataError("CONSTANT-GROUP", f"group {name[:80]!r} does not vary: {what} the same number in all rows",
+                        where="input", hint=hint, column=None if others and not of_file else first)
 
 
 @frozen

@@ -7,7 +7,7 @@ from mlcli.base.values.inputs import Features
 from mlcli.base.values.naming import listed
 from mlcli.core.chain.tables import Norm
 from mlcli.errors import DataError
-from mlcli.methods.tables.blocks import Blocks, constant_columns
+from mlcli.methods.tables.blocks import Blocks, constant_columns, leave_out
 from mlcli.methods.tables.combine import TablesMethod
 from mlcli.methods.trials import variant
 
@@ -57,10 +57,13 @@ class FAMD(TablesMethod):
     def blocks(self, data: Features) -> Blocks:
         """Return the columns as groups; raises ConfigError, and DataError for columns that do not vary."""
         found = super().blocks(data)
-        still = [data.columns[place] for place in constant_columns(self.groups_of(data), found)]
+        still = constant_columns(self.groups_of(data), found)
         if still and len(data.values) > 1:  # of a single row no column varies
-            raise DataError("CONSTANT-GROUP", f"all rows have the same number in {listed(still)}", where="input",
-                            hint="leave out what does not vary with {input.columns}")
+            own = next((table.columns for table in data.tables if still[0] in table.columns), still)
+            lost = [place for place in still if place in own]
+            raise DataError("CONSTANT-GROUP", "all rows have the same number in "
+                            f"{listed([data.columns[place] for place in lost])}", where="input",
+                            hint=leave_out(data, lost), column=still[0])
         return found
 
     @property

@@ -101,6 +101,35 @@ def test_columns_of_one_name_and_transforms_of_whole_rows_are_refused(mlcli: Cal
     assert (called.code, wording(called.err)) == (65, ["E-DUPLICATE-COLUMNS"]) and "'taste.a'" in called.err
 
 
+@pytest.mark.parametrize(("method", "cell", "code"), [
+    ("mfa", "5", "E-CONSTANT-GROUP"), ("famd", "5", "E-CONSTANT-GROUP"), ("mfa", "u", "E-ONE-LEVEL")])
+def test_a_file_that_does_not_vary_is_named_with_a_remedy_that_reaches_it(mlcli: Caller, method: str, cell: str,
+                                                                          code: str, wording: Wording) -> None:
+    def refuse(names: str, place: int, remedy: str) -> None:
+        lines = [f"p{row},{cell}" + f",{row}" * names.count(",") for row in range(ROWS)]
+        Path("flat.csv").write_text("\n".join([f"id,{names}", *lines, ""]))
+        given = ["taste.csv", "look.csv"]
+        first, *others = [*given[:place], "flat.csv", *given[place:]]
+        called = mlcli.bare(first, *(word for path in others for word in ("--view", path)), "-m", method, "-o", "none")
+        assert (called.code, wording(called.err)) == (65, [code])
+        assert "; flat.csv; " in called.err and called.err.endswith(f" {remedy}\n")
+
+    for place in range(3):
+        refuse("k", place, "leave the file out")
+    if cell == "u" or method == "famd":
+        for place, option in enumerate(("--columns", "input.view.columns", "input.view.further")):
+            refuse("k,m", place, f"leave it out with {option}")
+
+
+def test_an_array_that_does_not_vary_is_named_by_its_number() -> None:
+    constant = np.ones((ROWS, 1))
+    for method, view, words in (("mfa", constant, "; view 2; leave the file out"),
+                                ("famd", np.hstack([constant, SCORES]), "; view 2; leave it out")):
+        with pytest.raises(DataError) as caught:
+            package.embed(SCORES, method, view=[view, SCORES**2])
+        assert str(caught.value).endswith(words)
+
+
 @pytest.mark.parametrize("method", ["mfa", "famd", "statis"])
 def test_a_file_without_a_column_among_those_of_the_largest_variance_is_refused_by_name(mlcli: Caller, method: str,
                                                                                        wording: Wording) -> None:
