@@ -191,6 +191,20 @@ class NormalizedAffinities:
         return uncentered(self.graph.size)
 
     @property
+    def size(self) -> int:
+        """The number n of points."""
+        return self.graph.size
+
+    def apply(self, vectors: Array) -> Array:
+        """Return A V of vectors V (n x k)."""
+        from scipy import sparse
+
+        roots, first = np.sqrt(self.sums)[:, None], self.first[:, None]
+        scaled = vectors / roots
+        edges = sparse.csr_array((self.weights, self.graph.indices, self.graph.starts), shape=(self.size, self.size))
+        return np.asarray((edges @ scaled + self.own[:, None] * scaled) / roots - first * (first.T @ vectors))
+
+    @property
     def trace(self) -> float:
         """The sum of the eigenvalues but the first."""
         return float((self.own / self.sums).sum()) - 1.0
