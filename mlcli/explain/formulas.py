@@ -1,9 +1,9 @@
 r"""What the values of a computation are called: the one table of names, formulas, sentences and arrays of steps.
 
 A value is found by what computed it: the name of a stage's function, of a composition's stage, or of a value that the
-mathematics gives between them; with the kernel's or the method's name after a slash where it means something else
-there. A value that is not in the table and belongs to a composition is shown under its docstring, if it is an array.
-`mathml.py` describes the notation of the formulas.
+mathematics gives between them; with the kernel's or the method's name after a slash, or that of the way in which
+kernels are weighed, where it means something else there. A value that is not in the table and belongs to a composition
+is shown under its docstring, if it is an array. `mathml.py` describes the notation of the formulas.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -51,6 +51,7 @@ class Entry:
     formula: str
     sentence: str
     arrays: Arrays = lambda value, units: []  # those of a copied value
+    symbols: str = ""  # what the letters mean that steps up to the kernel do not name before it
 
 
 def sparse(starts: Indices, indices: AnyArray, values: Array) -> Array:
@@ -160,6 +161,11 @@ def _compared(value: Any, units: Units) -> list[Values]:
     groups = tuple(f"group {number}" for number in range(1, len(value.products) + 1))
     return [Values("RV", np.array(value.cosines), groups, groups),
             Values("λ", value.eigenvalues[:, None].copy(), groups, ("λ",))]
+
+
+def _weights(value: Any, units: Units) -> list[Values]:
+    groups = tuple(f"group {number}" for number in range(1, len(value[1]) + 1))
+    return [Values("w", np.array(value[1])[:, None], groups, ("w",))]
 
 
 def _combined(value: Any, units: Units) -> list[Values]:
@@ -277,65 +283,118 @@ def _moved(value: Any, units: Units) -> list[Values]:
 
 COST = "The costs of all neighborhoods in one matrix. It is symmetric, and a constant vector costs nothing."
 
+NORMS = {  # of a kernel in a sum: formula, and in words
+    "eigenvalue": ("s_g = λ_1(K_g)", "its norm s, by which it is divided, is its largest eigenvalue λ₁"),
+    "frobenius": ("s_g = ‖K_g‖", "its norm s, by which it is divided, is the root of the sum of its squared entries"),
+    "none": ("s_g = 1", "its norm s is 1: it is not divided")}
+WEIGHTS = {  # of a kernel in a sum, by whether they are those of the RV coefficients
+    True: (r"\mathrm{RV} w = μ w, \quad \sum_g w_g = 1", "The weights w are the first eigenvector of the RV "
+           "coefficients (of eigenvalue μ), divided by its sum: the more a kernel is like the others, the larger."),
+    False: (r"w_g = 1", "The weight w of each is 1, unless the run gives another; that of a supplementary group is "
+            "0.")}
+
+
+def weights_key(norm: str, *, averaged: bool) -> str:
+    """Return the name of a way to divide and weigh the kernels of a sum."""
+    return f"{norm}, {'by RV' if averaged else 'alike'}"
+
+
+def _weighing(norm: str, *, averaged: bool) -> Entry:
+    """Return the step that divides and weighs the kernels of a sum."""
+    (size, divided), (weight, weighed) = NORMS[norm], WEIGHTS[averaged]
+    return Entry("Norms and weights", rf"{size}, \quad {weight}", weighed, _weights,
+                 symbols=f"K with an index is the kernel of a group g of columns; {divided}. {weighed}")
+
+
 TABLE: Mapping[str, Entry] = {
+    **{f"{composition}.weighted/{weights_key(norm, averaged=averaged)}": _weighing(norm, averaged=averaged)
+       for composition in ("TablesComposition", "DissimilaritiesComposition", "SumChain")
+       for norm in NORMS for averaged in WEIGHTS},
     "search_neighbors": Entry(
         "Nearest neighbors", r"N_i = \{ j ≠ i : d_{ij} ≤ d_{i(k)} \}",
         "Each row has distances to its k nearest other rows. The table is not symmetric: a row that is near to another "
-        "need not be among its own neighbors in return.", graph("d", "lengths")),
+        "need not be among its own neighbors in return.", graph("d", "lengths"),
+        symbols="dᵢⱼ is the distance of rows i and j, k the number of neighbors, d with (k) the distance to the k-th "
+        "nearest row, and N holds the neighbors of a row."),
     "graph": Entry(
         "Neighbor graph", r"G_{ij} = d_{ij} \text{ if } j ∈ N_i \text{ or } i ∈ N_j",
         "The lists become a graph, which is symmetric: two rows are joined if one is a neighbor of the other (of a "
-        "mutual graph: if both are). An empty cell is no edge.", graph("G", "lengths")),
+        "mutual graph: if both are). An empty cell is no edge.", graph("G", "lengths"),
+        symbols="G has the lengths of the edges between neighbors i and j, which are their distances d."),
     "paths": Entry(
         "Shortest paths", r"D_{ij} = \min_{i = a_0, …, a_m = j} \sum_{s=1}^{m} G_{a_{s-1} a_s}",
         "The length of the shortest way between two rows along the edges of the graph, instead of straight through "
-        "space: the distance on the surface.", pairs("D", "lengths")),
+        "space: the distance on the surface.", pairs("D", "lengths"),
+        symbols="D has the lengths of shortest paths. A path a from i to j has any number m of steps s, each along an "
+        "edge; the minimum is over all paths."),
     "PairwiseChain.squared": Entry(
         "Distances", "D_{ij} = d(x_i, x_j)",
         "How far apart every two rows are, by the chosen metric. The matrix is symmetric, with zeros on the "
-        "diagonal.", squared("D", "lengths")),
+        "diagonal.", squared("D", "lengths"),
+        symbols="D holds the distances d of rows x, in the metric of the run; i and j are two rows."),
     "DiffusionChain.squared": Entry(
         "Distances", "D_{ij} = d(x_i, x_j)",
-        "How far apart every two rows are.", squared("D", "lengths")),
+        "How far apart every two rows are.", squared("D", "lengths"),
+        symbols="D holds the distances d of rows x, in the metric of the run; i and j are two rows."),
     "uncentered/gower": Entry(
         "Kernel before centering", r"A_{ij} = -\frac{1}{2} D_{ij}^2",
         "Squared distances times -1/2: inner products, but for terms of one row each, which centering takes away.",
-        pairs("A", "kernel")),
+        pairs("A", "kernel"),
+        symbols="D holds the dissimilarities of points i and j (of rows their distances, on a graph lengths of paths). "
+        "A are inner products, but for terms of one row each."),
     "uncentered/dbrda": Entry(
         "Kernel before centering", r"A_{ij} = -\frac{1}{2} D_{ij}^2",
-        "Squared dissimilarities times -1/2.", pairs("A", "kernel")),
+        "Squared dissimilarities times -1/2.", pairs("A", "kernel"),
+        symbols="D holds the dissimilarities of points i and j. A are inner products, but for terms of one row each."),
     "uncentered/gaussian": Entry(
         "Kernel before centering", r"A_{ij} = \exp(-γ d_{ij}^2)",
-        "Two rows are as similar as they are near: 1 on the diagonal, almost 0 far away.", pairs("A", "kernel")),
+        "Two rows are as similar as they are near: 1 on the diagonal, almost 0 far away.", pairs("A", "kernel"),
+        symbols="d is the distance of rows i and j (on a graph the length of a path), γ the rate of the kernel "
+        "(kernel.rate), and A has its values."),
     "uncentered/laplacian": Entry(
         "Kernel before centering", r"A_{ij} = \exp(-γ d_{ij})",
-        "Two rows are as similar as they are near: 1 on the diagonal, almost 0 far away.", pairs("A", "kernel")),
+        "Two rows are as similar as they are near: 1 on the diagonal, almost 0 far away.", pairs("A", "kernel"),
+        symbols="d is the distance of rows i and j (on a graph the length of a path), γ the rate of the kernel "
+        "(kernel.rate), and A has its values."),
     "uncentered/polynomial": Entry(
         "Kernel before centering", "A_{ij} = (c + γ x_i^⊤ x_j)^p",
-        "A power of the inner product of two rows: the inner product of all their monomials.", pairs("A", "kernel")),
+        "A power of the inner product of two rows: the inner product of all their monomials.", pairs("A", "kernel"),
+        symbols="x are the rows, i and j two of them; γ is the factor (kernel.gamma), c the constant (kernel.coef0), p "
+        "the degree (kernel.degree), and A has the values of the kernel."),
     "uncentered/sigmoid": Entry(
         "Kernel before centering", r"A_{ij} = \tanh(c + γ x_i^⊤ x_j)",
-        "A bounded function of the inner product of two rows.", pairs("A", "kernel")),
+        "A bounded function of the inner product of two rows.", pairs("A", "kernel"),
+        symbols="x are the rows, i and j two of them; γ is the factor (kernel.gamma), c the constant (kernel.coef0), "
+        "and A has the values of the kernel."),
     "uncentered/cosine": Entry(
         "Kernel before centering", r"A_{ij} = \frac{x_i^⊤ x_j}{|x_i| |x_j|}",
-        "The cosine of the angle between two rows.", pairs("A", "kernel")),
+        "The cosine of the angle between two rows.", pairs("A", "kernel"),
+        symbols="x are the rows, i and j two of them, |x| their lengths, and A has the values of the kernel."),
     "uncentered/linear": Entry(
         "Kernel before centering", "A_{ij} = x_i^⊤ x_j",
-        "The inner product of every two rows.", pairs("A", "kernel")),
+        "The inner product of every two rows.", pairs("A", "kernel"),
+        symbols="x are the rows, i and j two of them, and A has the values of the kernel."),
     "uncentered": Entry(
         "Kernel before centering", "A_{ij} = k(x_i, x_j)",
-        "How similar every two rows are.", pairs("A", "kernel")),
+        "How similar every two rows are.", pairs("A", "kernel"),
+        symbols="x are the rows, i and j two of them; k is the function that the run chose as its kernel, and A has "
+        "its values."),
     "kernel:Dense": Entry(
         "Kernel after centering", r"K = H A H, \quad H = I - \frac{1}{n} 1 1^⊤",
         "The means of rows and of columns are taken away, which moves the origin to the mean of the rows. Each row and "
-        "each column now sums to zero.", _dense),
+        "each column now sums to zero.", _dense,
+        symbols="A are the similarities before centering. H takes the means of rows and of columns away: I is the "
+        "identity matrix, 1 the column of n ones, and n the number of rows. K is the kernel."),
     "kernel:Dense/diffusion": Entry(
-        "Matrix of the walk", "K = D^{-1/2} W D^{-1/2} - v_1 v_1^⊤",
+        "Matrix of the walk", "K = S^{-1} W S^{-1} - v_1 v_1^⊤",
         "Affinities over the roots of their sums, less the first eigenpair, which is the same for any data. The walk "
-        "from row to row has the same eigenvalues.", _dense),
+        "from row to row has the same eigenvalues.", _dense,
+        symbols="W has the affinities of rows, which fall with their distance, S on its diagonal the roots of their "
+        "sums. v₁ is the first eigenvector, of eigenvalue 1; that of the walk is constant. K is the kernel."),
     "kernel:Dense/uncentered": Entry(
         "Kernel", "K_{ij} = k(x_i, x_j)",
-        "The kernel is solved as it is: this chain does not center.", _dense),
+        "The kernel is solved as it is: this chain does not center.", _dense,
+        symbols="x are the rows, i and j two of them; k is the function that the run chose, and K the kernel."),
     "kernel:Streamed": Entry(
         "Kernel after centering", r"K = H A H, \quad H = I - \frac{1}{n} 1 1^⊤",
         "The kernel, which is computed row by row and never stored.", _streamed),
@@ -344,53 +403,76 @@ TABLE: Mapping[str, Entry] = {
         r"\tilde{X} = H X, \quad C = \tilde{X}^⊤ \tilde{X}, \quad K = \tilde{X} \tilde{X}^⊤",
         "The columns, centered: their means are taken away. Products of every two of them are the matrix whose "
         "eigenvectors are the axes; over the divisor (n, or n - 1), its entries are variances and "
-        "covariances.", _factored),
+        "covariances.", _factored,
+        symbols="X has the n rows, H takes the means of the columns away, and X̃ has the centered rows. C are products "
+        "of the columns, and K, the kernel, those of the rows."),
     "kernel:Dual": Entry(
         "Products of the rows", r"\tilde{X} = H X, \quad K = \tilde{X} \tilde{X}^⊤",
         "The columns, centered: their means are taken away. There are fewer rows than columns, so that products of "
-        "rows are solved: they have the same eigenvalues as those of the columns.", _factored),
+        "rows are solved: they have the same eigenvalues as those of the columns.", _factored,
+        symbols="X has the n rows, H takes the means of the columns away, and X̃ has the centered rows. K, the kernel, "
+        "are products of the rows."),
     "kernel:Factored/unfolding": Entry(
         "Learned kernel",
         r"\max \mathrm{tr} K, \quad K ⪰ 0, \quad \sum_{ij} K_{ij} = 0, \quad K_{ii} + K_{jj} - 2 K_{ij} = G_{ij}^2",
         "The kernel of largest trace whose rows are as far apart as neighbors are: rows are pulled apart as far as "
-        "edges allow.", _product),
+        "edges allow.", _product,
+        symbols="K is the kernel, tr K the sum of its diagonal, and K ⪰ 0 says that no eigenvalue of it is negative. "
+        "The last condition holds for neighbors i and j, at the distance G."),
     "kernel:Inverse": Entry(
         "Cost of an embedding", r"M = R^⊤ R, \quad K = M^{+}",
-        COST, cost("M")),
+        COST, cost("M"),
+        symbols="M has the costs as a product of its root R, and its pseudoinverse K is the kernel."),
     "kernel:Inverse/reconstruction": Entry(
         "Cost of an embedding", r"M = (I - W)^⊤ (I - W), \quad K = M^{+}",
-        COST + "Its smallest eigenvectors keep the weights best; they are the largest of its inverse K.", cost("M")),
+        COST + " Its smallest eigenvectors keep the weights best; they are the largest of its inverse K.", cost("M"),
+        symbols="M has the costs of coordinates: W holds the weights w, and I is the identity matrix. Its "
+        "pseudoinverse K is the kernel."),
     "kernel:Inverse/alignment": Entry(
         "Cost of an embedding", r"M = \sum_i S_i (I - T_i T_i^⊤) S_i^⊤, \quad K = M^{+}",
-        COST + "T spans the tangent space of a neighborhood S, with its mean: coordinates cost nothing that are linear "
-        "in it.", cost("M")),
+        COST + " T spans the tangent space of a neighborhood S, with its mean: coordinates cost nothing that are "
+        "linear in it.", cost("M"),
+        symbols="M has the costs of coordinates. Sᵢ puts the neighbors of row i in their places among all rows, Tᵢ is "
+        "an orthonormal basis of their tangent space and of the constants, and I the identity matrix. The "
+        "pseudoinverse K of M is the kernel."),
     "kernel:Inverse/modified_reconstruction": Entry(
         "Cost of an embedding", r"M = \sum_i S_i W_i W_i^⊤ S_i^⊤, \quad K = M^{+}",
-        COST + "Each neighborhood has several weight vectors, the columns of W.", cost("M")),
+        COST + " Each neighborhood has several weight vectors, the columns of W.", cost("M"),
+        symbols="M has the costs of coordinates. Sᵢ puts row i and its neighbors in their places among all rows, and "
+        "the columns of Wᵢ are weight vectors of the neighborhood. The pseudoinverse K of M is the kernel."),
     "kernel:Inverse/hessian": Entry(
         "Cost of an embedding", r"M = \sum_i S_i H_i H_i^⊤ S_i^⊤, \quad K = M^{+}",
-        COST + "H estimates second derivatives on the tangent space: coordinates cost nothing that are linear on the "
-        "surface.", cost("M")),
+        COST + " H estimates second derivatives on the tangent space: coordinates cost nothing that are linear on the "
+        "surface.", cost("M"),
+        symbols="M has the costs of coordinates. Sᵢ puts the neighbors of row i in their places among all rows, and Hᵢ "
+        "estimates second derivatives from them. The pseudoinverse K of M is the kernel."),
     "kernel:Inverse/graph_laplacian": Entry(
         "Laplacian", r"L = S^{-1} (D - W) S^{-1}, \quad K = L^{+}",
         "Sums of weights on the diagonal less the weights, over the roots of the sums (S = 1 where it is not "
-        "normalized). Its smallest eigenvectors change least along the edges.", cost("L")),
+        "normalized). Its smallest eigenvectors change least along the edges.", cost("L"),
+        symbols="L is the Laplacian: W holds the weights w, and D their sums dᵢ on its diagonal. S has the roots of "
+        "these sums, or is the identity matrix (normalized: false). The pseudoinverse K of L is the kernel."),
     "kernel:LinearInverse": Entry(
         "Cost of an embedding", r"M = R^⊤ R, \quad Y = \tilde{X} A",
-        COST + "Only coordinates that are linear in the columns are allowed.", cost("M")),
+        COST + " Only coordinates that are linear in the columns are allowed.", cost("M")),
     "kernel:NormalizedAffinities": Entry(
-        "Matrix of the walk", "K = D^{-1/2} W D^{-1/2}",
-        "Affinities along the edges of the graph.", _walk),
-    "LocalChain.root": Entry(
+        "Matrix of the walk", "K = S^{-1} W S^{-1} - v_1 v_1^⊤",
+        "Affinities along the edges of the graph.", _walk,
+        symbols="W has the affinities of rows that are nearest neighbors, S on its diagonal the roots of their sums. "
+        "v₁ is the first eigenvector, of eigenvalue 1; that of the walk is constant. K is the kernel."),
+    "LocalChain.root/reconstruction": Entry(
         "Weights of neighbors", r"\min_W \sum_i | x_i - \sum_{j ∈ N_i} w_{ij} x_j |^2, \quad \sum_j w_{ij} = 1",
         "Each row as a weighted mean of its neighbors, as well as that is possible. The weights in a row of the table "
-        "sum to one.", _root),
+        "sum to one.", _root,
+        symbols="x are the rows, and w the weights of the neighbors j of row i; the matrix W holds them all."),
     "LinearComposition.of_graph/npe": Entry(
         "Weights of neighbors", r"\min_W \sum_i | x_i - \sum_{j ∈ N_i} w_{ij} x_j |^2, \quad \sum_j w_{ij} = 1",
         "Each row as a weighted mean of its neighbors. The weights in a row of the table sum to one.", _root),
     "weighted": Entry(
         "Weights of edges", r"w_{ij} = 1 \text{ or } \exp(-γ d_{ij}^2), \quad d_i = \sum_j w_{ij}",
-        "Each edge has a weight, and each row the root of the sum of its weights.", _edges),
+        "Each edge has a weight, and each row the root of the sum of its weights.", _edges,
+        symbols="wᵢⱼ is the weight of the edge from i to j, dᵢⱼ its length, γ the rate (weights.rate), and dᵢ, with "
+        "one index, the sum of the weights at i."),
     "whiten": Entry(
         "White coordinates", r"U = \tilde{X} T, \quad \frac{1}{n} U^⊤ U = I",
         "The centered rows in coordinates that are uncorrelated and of variance one.", _white),
@@ -502,24 +584,43 @@ TABLE: Mapping[str, Entry] = {
         "Principal inertias", r"S = U \sqrt{Λ} V^⊤",
         "The squared singular values, and the directions of the columns.", _inertia),
     "table_products": Entry(
-        "Kernels compared", r"RV_{gh} = \frac{\mathrm{tr}(K_g K_h)}{‖K_g‖ ‖K_h‖}, \quad K_g = \frac{1}{n} Z_g Z_g^⊤",
+        "Kernels compared",
+        r"\mathrm{RV}_{gh} = \frac{\mathrm{tr}(K_g K_h)}{‖K_g‖ ‖K_h‖}, \quad K_g = \frac{1}{n} Z_g Z_g^⊤",
         "The cosine of each pair of kernels, at one where both tell the rows apart alike; and the largest eigenvalue "
-        "of each.", _compared),
+        "of each.", _compared,
+        symbols="K with an index is the kernel of a group of columns, g or h (under famd of one column). Z has the "
+        "group's columns, standardized, and for each category one of zeros and ones, centered and over the root of its "
+        "share; n is the number of rows. tr is the sum of the diagonal, and ‖K‖ the root of the sum of squared "
+        "entries. RV is 1 for kernels alike up to a factor."),
     "combined rows": Entry(
-        "Rows of all tables", r"Z = (\sqrt{w_1 / s_1} Z_1, \sqrt{w_2 / s_2} Z_2, ...)",
+        "Rows of all tables",
+        r"K = \sum_g \frac{w_g}{s_g} K_g = \frac{1}{n} Z Z^⊤, "
+        r"\quad Z = (\sqrt{w_1 / s_1} Z_1, \sqrt{w_2 / s_2} Z_2, ...)",
         "The standardized columns side by side, each group's times the root of its weight w over its norm s: their "
         "inner products are the sum of the kernels.",
         lambda value, units: [Values("Z", np.array(value), POINTS, tuple(
-            f"z{number}" for number in range(1, value.shape[1] + 1)))]),
+            f"z{number}" for number in range(1, value.shape[1] + 1)))],
+        symbols="K is the kernel, and Z the columns of all groups g = 1, 2, ... side by side."),
     "SumChain.compared": Entry(
-        "Kernels compared", r"RV_{gh} = \frac{\mathrm{tr}(K_g K_h)}{‖K_g‖ ‖K_h‖}",
+        "Kernels compared", r"\mathrm{RV}_{gh} = \frac{\mathrm{tr}(K_g K_h)}{‖K_g‖ ‖K_h‖}",
         "The cosine of each pair of kernels, at one where both tell the rows apart alike; and the largest eigenvalue "
-        "of each over the number of rows.", _compared),
+        "of each over the number of rows.", _compared,
+        symbols="K with an index is the kernel of a table, g or h, tr the sum of the diagonal, and ‖K‖ the root of the "
+        "sum of squared entries. RV is 1 for kernels alike up to a factor."),
+    "DissimilaritiesComposition.compared": Entry(
+        "Kernels compared",
+        r"\mathrm{RV}_{gh} = \frac{\mathrm{tr}(K_g K_h)}{‖K_g‖ ‖K_h‖}, \quad K_g = -\frac{1}{2 n} H D_g^2 H",
+        "The cosine of each pair of kernels, at one where both tell the points apart alike; and the largest eigenvalue "
+        "of each.", _compared,
+        symbols="K with an index is the kernel of a matrix of dissimilarities D, g or h; D² has the squares of single "
+        "entries, H takes the means of rows and of columns away, and n is the number of points. tr is the sum of the "
+        "diagonal, and ‖K‖ the root of the sum of squared entries. RV is 1 for kernels alike up to a factor."),
     "combined kernel": Entry(
         "Sum of kernels", r"K = \sum_g \frac{w_g}{s_g} K_g",
         "The kernel of each table, centered, times its weight w over its norm s, added up; of matrices of "
-        "dissimilarities, K_g = -J D_g² J / 2n.",
-        lambda value, units: [Values("K", np.array(value), POINTS, POINTS)]),
+        "dissimilarities, K_g = -H D_g² H / 2n.",
+        lambda value, units: [Values("K", np.array(value), POINTS, POINTS)],
+        symbols="K is the kernel, and K with an index that of a table g, centered."),
     "combined_axes": Entry(
         "Axes of the sum", r"\sum_g \frac{w_g}{s_g} K_g = \frac{1}{n} Z Z^⊤, \quad Z = \sqrt{n} U \sqrt{Λ} V^⊤",
         "The squared singular values, and the directions of the columns; coordinates are Z V.", _combined),

@@ -30,7 +30,7 @@ from mlcli.report.comparison.side_by_side import LEADING, Comparison, Side
 from mlcli.report.drawing import svg
 from mlcli.report.drawing.axes import Panel, Scale
 from mlcli.report.drawing.figure import Bar, Figure, Mark, Picture, Text, Tile
-from mlcli.report.drawing.html import Html, Part, figure, section, sentence, side_by_side, table
+from mlcli.report.drawing.html import LONG, Html, Part, figure, section, sentence, side_by_side, table
 from mlcli.report.drawing.text import number, safe, shorten
 from mlcli.report.figures.coloring import coloring, numbers_of, single_color
 from mlcli.report.figures.scatter import Points, dots
@@ -103,6 +103,7 @@ class Kernels:
         """Return formulas and comparisons as plain values."""
         return {"rows": len(self.rows), "ordered_by": self.ordered_by,
                 "formulas": {kernel.run: [entry.formula for entry in kernel.formulas] for kernel in self.kernels},
+                "symbols": {kernel.run: [entry.symbols for entry in kernel.formulas] for kernel in self.kernels},
                 "pairs": [pair.document() for pair in self.pairs]}
 
 
@@ -122,7 +123,7 @@ class KernelRecorder(Recorder):
 
     def _record(self, key: str, value: Any, says: str) -> None:
         entry = self.entry(key)
-        if entry is not None and entry.formula:
+        if entry is not None and entry.formula and entry not in self.entries:  # once for all tables
             self.entries.append(entry)
         if key.startswith("kernel:"):
             found = entries_between(value, self.rows)
@@ -211,7 +212,7 @@ def kernels_section(found: Kernels) -> Part:
     said = (f"Entries between {shown:,} rows{f' of {many:,}, a seeded sample' if many > shown else ''}, in the order "
             f"of {found.ordered_by}: blue above zero, orange below, each kernel on a scale of its own. Below it the "
             "leading eigenvalues in percent of the largest, and the rows on the first two axes.")
-    formulas = [Html(f"<h3>{safe(title)}</h3>" + "".join(mathml.mathml(entry.formula) for entry in kernel.formulas))
+    formulas = [Html(f"<h3>{safe(title)}</h3>" + "".join(map(formula_of, kernel.formulas)))
                 for title, kernel in zip(titles(found.comparison.sides, 60), found.kernels, strict=True)]
     return section(
         "Kernels", figure(grid(found), said),
@@ -222,6 +223,12 @@ def kernels_section(found: Kernels) -> Part:
         sentence("The alignment is the correlation of the entries of two kernels (not centered again): 1 for kernels "
                  "that are equal up to a factor. The difference is the length of their difference, both of length 1.",
                  "soft"))
+
+
+def formula_of(entry: Entry) -> str:
+    """Return a step that leads to a kernel: its name, its formula, and what the letters mean."""
+    return (f"<p>{safe(entry.name)}</p>{mathml.mathml(entry.formula)}"
+            f'<p class="soft">{safe(entry.symbols, LONG)}</p>')
 
 
 def figure_of(value: float) -> str:

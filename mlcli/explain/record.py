@@ -9,12 +9,16 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import Watcher
 from mlcli.base.values.inputs import Viewed, WeightedGraph
+from mlcli.core.chain.stages import Stages
+from mlcli.core.chain.sums import SumKernel
 from mlcli.core.similarities.base import Columns
 from mlcli.core.similarities.projector import NoProjection
-from mlcli.explain.formulas import AXES, COLUMNS, POINTS, TABLE, Entry, Units, Values, sparse
+from mlcli.explain.formulas import AXES, COLUMNS, POINTS, TABLE, Entry, Units, Values, sparse, weights_key
 from mlcli.explain.steps import ExplainedStep, Matrix
 from mlcli.findings.frame.plan import FitPlan
 from mlcli.findings.frame.result import Result
+from mlcli.methods import Method
+from mlcli.methods.tables.combine import TablesMethod
 
 STATES = 10  # of an iteration that are shown
 PAIRS = 12  # of rows in a diagram of dissimilarities and distances
@@ -47,7 +51,7 @@ class Recorder(Watcher):
                            coordinates=data.unit**powers.coordinates)
         centered = chain is None or chain.centering != "none" or chain.kernel.centered
         self.contexts = [plan.method.name, *([] if chain is None else [chain.kernel.name]),
-                         *([] if centered else ["uncentered"])]
+                         *([] if centered else ["uncentered"]), *_weighing(plan.method, chain)]
         self.solves = ""  # the kind of the eigenproblem, as the table has it
         self.drafts: list[Draft] = []
         self.runs: list[list[Any]] = []  # the states of each iteration
@@ -184,6 +188,15 @@ class Recorder(Watcher):
         found.append(self._draft("coordinates", [Values("Y", np.array(result.embedding.values), POINTS,
                                                         list(result.embedding.columns))], ":roots" if roots else ""))
         return found
+
+
+def _weighing(method: Method, chain: Stages | None) -> list[str]:
+    """Return how a method divides and weighs the kernels of its tables, as the table of formulas names it."""
+    if isinstance(method, TablesMethod):
+        return [weights_key(method.norm, averaged=method.averaged)]
+    if chain is not None and isinstance(chain.kernel, SumKernel):
+        return [weights_key(chain.kernel.normalization, averaged=chain.kernel.weights == "rv")]
+    return []
 
 
 def _named(values: Values, plan: FitPlan, result: Result) -> Matrix:

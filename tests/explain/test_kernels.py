@@ -1,16 +1,21 @@
 """`mlcli compare --kernels`: each run's kernel between the same rows, and how alike two of them are."""
 
 import json
+import re
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 from scipy import sparse
 
 from mlcli.explain.kernels import RunKernel, compare_kernels
+from mlcli.explain.mathml import mathml
 from mlcli.runs import compare
 from tests.journeys.support import BARE, Caller
 from tests.wording import Wording
+
+MATHML = "{http://www.w3.org/1998/Math/MathML}"
 
 
 @pytest.fixture
@@ -137,6 +142,54 @@ def test_the_kernel_of_several_tables_is_that_of_the_rows_side_by_side(method: s
     axes = coordinates(folder)[rows]
     np.testing.assert_allclose(found.matrix, axes @ axes.T, atol=1e-12 * np.abs(found.matrix).max())
     assert len(found.formulas) >= 1
+
+
+def test_each_sum_of_kernels_says_how_it_divides_and_weighs(mlcli: Caller, roll: Path) -> None:
+    """K = Σ w K / s: by the first eigenvalue, not at all, by the Frobenius norm, and the last with weights by RV."""
+    groups = ("--groups", "first=x,y", "--groups", "second=z")
+    folders = [made(mlcli, "mfa", *groups), made(mlcli, "famd"), made(mlcli, "statis", *groups)]
+    found = [[entry.formula for entry in kernel.formulas] for kernel in kernels(*folders)[0]]
+    assert all(any("K = \\sum_g \\frac{w_g}{s_g} K_g" in formula for formula in formulas) for formulas in found)
+    assert [formulas[1].partition(",")[0] for formulas in found] == ["s_g = λ_1(K_g)", "s_g = 1", "s_g = ‖K_g‖"]
+    assert ["\\mathrm{RV} w = μ w" in formulas[1] for formulas in found] == [False, False, True]
+
+
+SUM = ("{name: sum, weights: rv, tables: [{name: first, columns: [x, y], scale: standard}, "
+       "{name: second, columns: [z], scale: standard}]}")
+
+
+@pytest.mark.parametrize(("method", "options"), [
+    ("pca", ()), ("pca", ("--set", "method.route=dual")), ("mds", ()), ("isomap", ("-k", "8")), ("lle", ("-k", "8")),
+    ("mlle", ("-k", "8")), ("ltsa", ("-k", "8")), ("hlle", ("-k", "8")), ("laplacian", ("-k", "8")), ("diffusion", ()),
+    ("diffusion", ("--set", "method.nearest=8")), ("sde", ("-k", "5")), ("famd", ()), ("statis", ()),
+    *(("kpca", ("--kernel", name)) for name in ("gaussian", "laplacian", "polynomial", "sigmoid", "cosine", "linear")),
+    ("chain", ("--kernel", "gaussian", "--set", "method.centering=none")),
+    ("chain", ("--set", f"method.kernel={SUM}"))])
+def test_the_letters_of_a_formula_are_named_with_it_or_before_it(method: str, options: tuple[str, ...], mlcli: Caller,
+                                                                roll: Path) -> None:
+    (found,), _ = kernels(made(mlcli, method, *options))
+    named = {"exp", "min", "max", "tanh"}
+    for entry in found.formulas:
+        named |= set(re.findall(r"[A-Za-zΑ-ωα-ω]+", entry.symbols.replace("\u0303", "")))
+        used = {letter.text for letter in ElementTree.fromstring(mathml(entry.formula)).iter(f"{MATHML}mi")}
+        assert not used - named, (entry.formula, used - named)
+
+
+def test_the_page_names_the_steps_and_their_letters(mlcli: Caller, roll: Path) -> None:
+    folders = [made(mlcli, "isomap", "-k", "8"), made(mlcli, "ltsa", "-k", "8")]
+    assert mlcli("compare", "--kernels", *folders, "-o", "page.html").code == 0
+    page = Path("page.html").read_text()
+    for part in ("Shortest paths", "D has the lengths of shortest paths", "pseudoinverse K of M"):
+        assert part in page
+    assert "Weights of neighbors" not in page  # which are those of lle
+
+
+def test_the_kernel_of_a_sparse_walk_with_all_neighbors_is_that_of_all_pairs(mlcli: Caller, roll: Path) -> None:
+    options = ("--set", "method.bandwidth.epsilon=2")
+    folders = [made(mlcli, "diffusion", *options),
+               made(mlcli, "diffusion", *options, "--set", "method.nearest=59", name="sparse")]
+    dense, sparse_one = (kernel.matrix for kernel in kernels(*folders)[0])
+    np.testing.assert_allclose(sparse_one, dense, atol=1e-12)
 
 
 def test_the_kernel_of_several_matrices_is_that_of_their_compromise(mlcli: Caller, roll: Path) -> None:
