@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from mlcli.checkup.graph import edge_length
 from mlcli.core.graph.search import nearest
 from mlcli.core.graph.weights import reconstruction_weights
 from tests.support import dissimilarities, distances, features, fit
@@ -46,6 +47,37 @@ def test_dual_pca_recovers_directions_and_rows_from_inner_products() -> None:
     assert np.allclose(directions * signs, model.projector.axes, atol=1e-12)
     assert np.allclose(inner * sizes * signs, model.embedding, atol=1e-11)
     assert np.allclose(inner @ inner.T @ CENTERED + POINTS.mean(axis=0), model.reconstruct(model.embedding), atol=1e-11)
+
+
+def test_dual_pca_recovers_test_rows_from_inner_products_with_the_training_rows() -> None:
+    """x̃ = X V Σ⁻² Vᵀ Xᵀ x, with rows as columns in the notes, and the mean of the training rows besides."""
+    values, vectors = np.linalg.eigh(CENTERED @ CENTERED.T)
+    inner, squares = vectors[:, :-3:-1], values[:-3:-1]
+    rows = np.random.default_rng(8).standard_normal((9, 6)) * 3
+    products = (rows - POINTS.mean(axis=0)) @ CENTERED.T
+    recovered = products @ inner / squares @ inner.T @ CENTERED + POINTS.mean(axis=0)
+    model = fit("pca", POINTS, route="dual")
+    assert np.allclose(model.reconstruct(model.project(rows)), recovered, atol=1e-11)
+
+
+def test_roots_of_hamming_distances_of_bits_are_euclidean_and_the_distances_themselves_are_metric() -> None:
+    """The number of bits that differ is the squared Euclidean distance: of its root MDS is dual PCA."""
+    bits = np.random.default_rng(9).integers(0, 2, (30, 7)).astype(float)
+    counts = np.sum(bits[:, None] != bits[None], axis=2)
+    scaled, plain = (fit("mds", dissimilarities(np.sqrt(counts))), fit("pca", bits))
+    assert np.allclose(distances(scaled.embedding), distances(plain.embedding), atol=1e-7)
+    assert fit("mds", dissimilarities(counts.astype(float))).spectrum.eigenvalues.min() < 0
+
+
+def test_samples_that_fill_a_neighborhood_grow_exponentially_with_the_dimension() -> None:
+    """A ball of a tenth of the radius holds 0.1^d of uniform points: with each dimension ten times as many are needed.
+    """
+    rng = np.random.default_rng(10)
+    for dimension in (1, 2, 3):
+        lengths = np.linalg.norm(rng.uniform(-1, 1, (300_000, dimension)), axis=1)
+        share = np.sum(lengths < 0.1) / np.sum(lengths < 1)
+        assert share == pytest.approx(0.1**dimension, rel=0.25)
+        assert edge_length(share, dimension) == pytest.approx(0.1, rel=0.1)
 
 
 def test_power_iteration_comes_nearer_by_the_ratio_of_two_eigenvalues_in_each_step() -> None:
