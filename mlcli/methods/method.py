@@ -85,10 +85,10 @@ class Method(Options):
     scaleless: ClassVar[bool] = False  # whether coordinates have no scale, and eigenvalues are not variances
     keeps_order: ClassVar[bool] = False  # whether only the order of dissimilarities counts
     has_loadings: ClassVar[bool] = True  # whether columns have loadings on the axes; for a chain its kernel decides
-    # what the rows of loadings.csv are of: the columns of the table, or each category of those that hold texts, the
-    # columns of all views, the columns in each class, or
-    # the columns and the terms of the constraints
-    loads: ClassVar[Literal["columns", "levels", "views", "classes", "terms"]] = "columns"
+    # what the rows of loadings.csv are of: the columns of the table (loadings, or their shares in each cluster), or
+    # each category of those that hold texts, the columns of all views, the columns in each class, or the columns and
+    # the terms of the constraints
+    loads: ClassVar[Literal["columns", "shares", "levels", "views", "classes", "terms"]] = "columns"
     variance_shares: ClassVar[bool] = True  # whether an eigenvalue over the trace is a share of variance
     loses: ClassVar[str] = ""  # what its pictures do not show although they seem to, as a sentence of the report
     isometric: ClassVar[bool] = False  # whether all axes together keep the distances of features

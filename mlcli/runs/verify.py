@@ -181,7 +181,7 @@ def expected_rows(config: RunConfig, manifest: dict[str, Any], stored: dict[str,
     projector = stored["projector"]
     if (config.method.domain == "answers" or config.method.loads == "levels") and isinstance(projector, Projector):
         own = len(projector.axes)  # one for each category
-    if config.method.loads in ("columns", "levels"):
+    if config.method.loads in ("columns", "shares", "levels"):
         return own
     if config.method.loads == "views":
         others = [len(view.preparation.names) for view in views] or [

@@ -49,7 +49,9 @@ def test_the_page_says_that_rows_tell_nothing_of_columns(tmp_path: Path) -> None
     table.write_text(f"id,a,b,c\n{rows}", encoding="utf-8")
     assert run(["embed", str(table), "-m", "ib", "-o", str(out), "-q"]) == 0
     assert (out / "information.csv").exists()
-    assert "Rows tell nothing of columns (information.csv)" in (out / "report.html").read_text(encoding="utf-8")
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert "Rows tell nothing of columns (information.csv)" in page
+    assert "Shares of the columns in the rows of each cluster." in page and "Loadings" not in page
 
 
 def test_the_page_names_the_rows_of_each_cluster_and_how_sure_that_is(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from mlcli.config.run_config import RunConfig
 from mlcli.report.figures.scree import ScreeValues, shares_overlap
 
 CONSTRAINED = "constrained"  # the column of spectrum.csv
+NAMED = 4  # largest number of files in a title
 
 
 @frozen
@@ -153,12 +154,19 @@ class FinishedRun:
 
     @property
     def name(self) -> str:
-        """The method and the input's name."""
-        path = str(self.manifest["input"]["path"])
-        return f"{self.manifest['method']}: {'standard input' if path == '-' else path.rstrip('/').rpartition('/')[2]}"
+        """The method and the names of the input's files."""
+        paths = [str(file["path"]) for file in files_of(self.manifest["input"])]
+        called = ["standard input" if path == "-" else path.rstrip("/").rpartition("/")[2] for path in paths]
+        more = f" and {len(called) - NAMED} more" if len(called) > NAMED else ""
+        return f"{self.manifest['method']}: {', '.join(called[:NAMED])}{more}"
+
+
+def files_of(given: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return what run.json has of each file of an input: the first, and its views."""
+    further = given.get("view")
+    return [given, *([] if further is None else files_of(further))]
 
 
 def widths_of(given: Mapping[str, Any]) -> list[int]:
     """Return the number of columns of an input of features and of each of its further files, as run.json has them."""
-    further = given.get("view")
-    return [int(given["columns"]), *([] if further is None else widths_of(further))]
+    return [int(file["columns"]) for file in files_of(given)]

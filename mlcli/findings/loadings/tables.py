@@ -158,15 +158,16 @@ def loadings_table(run: FinishedRun, cutoff: float = 0.0, most: int | None = Non
     cells = np.column_stack([found.values[places, :first], *(column[places] for column in extra.values())]).tolist()
     rows = [(found.names[place], *row) for place, row in zip(places.tolist(), cells, strict=True)]
     axes, columns = found.axes[:first], found.columns[:first]
-    said = _caption(found, cutoff, levels=run.config.method.loads == "levels")
+    said = _caption(found, cutoff, run.config.method.loads)
     return ReportTable(caption=said, head=(found.head, *axes, *extra), rows=rows,
                        footers=[(*row[: len(axes) + 1], *("",) * len(extra)) for row in _factor_rows(found)],
                        decimals=found.decimals, cutoff=cutoff, cut=len(axes), keys=(found.head, *columns, *extra))
 
 
-def _caption(found: FactorLoadings, cutoff: float, *, levels: bool) -> str:
-    what = "Standardized loadings" if found.standardized else "Loadings"
-    if levels:
+def _caption(found: FactorLoadings, cutoff: float, loads: str) -> str:
+    what = ("Standardized loadings" if found.standardized else
+            "Shares of the columns in the rows of each cluster" if loads == "shares" else "Loadings")
+    if loads == "levels":
         what += ", of columns of numbers the correlations with the axes, of a category the mean of its rows"
     oblique = " (pattern) on correlated factors" if found.oblique else ""
     return f"{what}{oblique}" + (f"; those below {cutoff:g} in absolute value are left out." if cutoff > 0 else ".")
@@ -224,5 +225,8 @@ def loadings(run: FinishedRun, cutoff: float) -> Part:
     more += (f" The first {MOST_AXES} of {axes:,} axes; loadings.csv has all of them." if axes > MOST_AXES else "")
     factors = correlations_table(run)
     beside = [] if factors is None or axes > MOST_AXES else [sentence(factors.caption, "soft"), as_html(factors)]
-    said = f"{table.caption} Columns are sorted by the axis on which they load most.{more}"
-    return section("Loadings", sentence(said, "soft"), fold_long(table, f"{len(table.rows)} columns"), *beside)
+    shares = run.config.method.loads == "shares"
+    order = "cluster in which their share is largest" if shares else "axis on which they load most"
+    said = f"{table.caption} Columns are sorted by the {order}.{more}"
+    title = "Shares of columns" if shares else "Loadings"
+    return section(title, sentence(said, "soft"), fold_long(table, f"{len(table.rows)} columns"), *beside)

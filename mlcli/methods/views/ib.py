@@ -66,6 +66,7 @@ class Annealing(Options):
 class ClusterCount(PlainAxes):
     """The number of clusters, each of which is an axis."""
 
+    noun: ClassVar[str] = "clusters"
     components: int = option(DEFAULT_COUNT, "Number of clusters, at least 2: one of all rows tells nothing.", ge=2)
 
 
@@ -429,6 +430,7 @@ class IB(Method):
     decodes: ClassVar = None
     rules: ClassVar = ()
     variance_shares: ClassVar = False
+    loads: ClassVar = "shares"
     scaleless: ClassVar = True
     repeat_tolerance: ClassVar = 1e-6
     variants: ClassVar = (variant("", "rotation", "shift", "mirror", "constant column"),)

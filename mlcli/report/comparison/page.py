@@ -50,7 +50,8 @@ def titles(sides: Sequence[Side], limit: int) -> list[str]:
 
 def runs(sides: Sequence[Side]) -> Part:
     """Return name, method, input and sizes of every run, with its number."""
-    rows = [(str(place + 1), side.name, side.method, side.input, f"{side.rows:,}", str(side.values.shape[1]),
+    inputs = [", ".join([side.input, *(path for path, _ in side.views)]) for side in sides]
+    rows = [(str(place + 1), side.name, side.method, inputs[place], f"{side.rows:,}", str(side.values.shape[1]),
              "" if side.seconds is None else f"{side.seconds:.3g}") for place, side in enumerate(sides)]
     return section("Runs", table(("", "run", "method", "input", "rows", "axes", "seconds"), rows, (0, 4, 5, 6)))
 

@@ -44,6 +44,7 @@ class Side:
     seconds: float | None = None
     options: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # path to value and default, where they differ
     sha256: str | None = None  # of its input
+    views: Sequence[tuple[str, str | None]] = ()  # path and SHA-256 of each further file of its input
     named: bool = True  # whether names may be drawn next to few points
     axes: Sequence[str] = ()  # labels of its first axes
     shared: Sequence[tuple[int, int]] = ()  # start and stop of axes that share an eigenvalue, kept or not
@@ -141,7 +142,7 @@ class Comparison:
     @property
     def inputs(self) -> int:
         """The number of different inputs of the runs, as far as known."""
-        return len({side.sha256 for side in self.sides if side.sha256})
+        return len({(side.sha256, *(found for _, found in side.views)) for side in self.sides if side.sha256})
 
     @property
     def options(self) -> dict[str, list[str]]:
@@ -155,7 +156,9 @@ class Comparison:
         runs = [{"run": side.name, "method": side.method, "input": side.input, "rows": side.rows,
                  "components": side.values.shape[1], "eigenvalues": list(side.eigenvalues[:LEADING]),
                  "proportions": list(side.proportions[:LEADING]), "seconds": side.seconds,
-                 "quality": dict(side.quality), "input_sha256": side.sha256} for side in self.sides]
+                 "quality": dict(side.quality), "input_sha256": side.sha256,
+                 **({"views": [{"input": path, "input_sha256": found} for path, found in side.views]} if side.views
+                    else {})} for side in self.sides]
         return {"rows": len(self.ids), "runs": runs, "options": self.options,
                 "pairs": [pair.document() for pair in self.pairs]}
 

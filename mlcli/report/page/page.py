@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from shlex import quote
 from typing import Any
 
 from mlcli.base.units import percent
 from mlcli.config.describe import differences
 from mlcli.findings import FINDINGS, stage_sentence
 from mlcli.findings.finding import Place
-from mlcli.findings.frame.finished_run import FinishedRun, widths_of
+from mlcli.findings.frame.finished_run import FinishedRun, files_of, widths_of
 from mlcli.findings.frame.onto import fit_alone
 from mlcli.findings.loadings import LoadingsFinding
 from mlcli.report.drawing.html import (
@@ -32,6 +33,8 @@ from mlcli.report.figures.overlays import new_points_over
 from mlcli.report.page import embedding
 
 OF_COLUMNS = ("uniquenesses", "variances", "sampling_adequacy")  # figures in the table of loadings, or behind it
+OF_GROUPS = ("weights", "first_eigenvalues")  # figures in the table of groups
+FILES = 20  # largest number of files of an input that are named
 LISTED = 20  # largest number of columns or classes with figures
 
 
@@ -42,8 +45,10 @@ def fit(run: FinishedRun) -> Part:
               if value is None or isinstance(value, int | float)]
     loadings = LoadingsFinding.of(run)
     columns = set() if loadings is None else set(loadings.texts(next(iter(loadings.columns))))
+    grouped = "groups" in run.findings and getattr(run.config.method, "places_partial", False)
     each = {in_words(name): values for name, values in found.items() if isinstance(values, Mapping)
-            and not (name in OF_COLUMNS and columns and columns.issuperset(values))}
+            and not (name in OF_COLUMNS and columns and columns.issuperset(values))
+            and not (name in OF_GROUPS and grouped)}
     cut = any(len(values) > LISTED for values in each.values())
     alone = fit_alone(run.manifest)
     return section("Fit", sentence(f"These figures are {alone}.") if alone and found else None,
@@ -155,6 +160,7 @@ def columns_of(given: Mapping[str, Any]) -> str:
 def what_was_run(run: FinishedRun) -> Part:
     """Return method, input, sizes, seed, versions, and the options that differ from their defaults."""
     given, made = run.manifest["input"], run.manifest["embedding"]
+    files = files_of(given)[:FILES]
     dropped = f", {number(made['dropped'])} rows left out (dropped.csv)" if made.get("dropped") else ""
     reduced: list[tuple[str, str]] = []
     if (first := run.manifest.get("reduced")) is not None:
@@ -162,11 +168,12 @@ def what_was_run(run: FinishedRun) -> Part:
         axes = f"{number(first['columns'])} columns to {number(first['components'])} axes"
         reduced = [("reduced by PCA", f"{axes}{share}")]
     pairs = [
-        ("method", run.manifest["method"]), ("input", given["path"]),
+        ("method", run.manifest["method"]), ("input", ", ".join(str(file["path"]) for file in files)),
         ("kind", f"{kind_of(run)}, {given.get('format') or 'unknown format'}"),
         ("rows × columns", f"{number(given['rows'])} × {columns_of(given).rpartition(' ')[0]}") if given["rows"] else
         ("columns", number(given["columns"])),
-        ("SHA-256 of the input", given.get("sha256") or "unknown"),
+        *[(f"SHA-256 of {file['path'] if given.get('view') else 'the input'}", file.get("sha256") or "unknown")
+          for file in files],
         *reduced,
         *([("embedding", f"{number(made['rows'])} × {number(made['components'])}{dropped}")] if made["rows"] else []),
         ("seed", run.manifest.get("seed")), ("threads", run.manifest.get("threads")),
@@ -233,7 +240,9 @@ def how_to_repeat(run: FinishedRun) -> Part:
     read = f"DATA/{next(iter(given['files']))}" if given.get("files") else "DATA"
     lines = [f"pip install manifold-cli=={run.manifest.get('mlcli')}",
              "# where the run was made, as relative paths stay so:", f"mlcli run RUN/config.yaml -o again{fed}",
-             f"sha256sum {read}", f"# {given.get('sha256') or 'unknown'}"]
+             f"sha256sum {read}", f"# {given.get('sha256') or 'unknown'}",
+             *(line for file in files_of(given)[1:FILES] for line in (
+                 f"sha256sum {quote(str(file['path']))}", f"# {file.get('sha256') or 'unknown'}"))]
     return section("How to repeat this run", verbatim("\n".join(lines)), fold("config.yaml", verbatim(run.config_text)))
 
 

@@ -1,6 +1,7 @@
 """Tables of several files, each a group of columns: matched by id, named by their files, for fits and for new rows."""
 
 import csv
+import hashlib
 import json
 import shutil
 from collections.abc import Sequence
@@ -70,6 +71,28 @@ def test_files_are_the_groups_of_one_table_with_their_columns(mlcli: Caller, met
     assert verified.code == 0, verified.err
     assert mlcli("run", "run/config.yaml", "-o", "again").code == 0
     assert Path("again/groups.csv").read_bytes() == Path("run/groups.csv").read_bytes()
+
+
+def test_pages_name_every_file_with_its_hash_and_repeat_no_figure_of_the_groups(mlcli: Caller) -> None:
+    for method in ("mfa", "famd"):
+        called = mlcli("embed", *FILES, "-m", method, "-o", method)
+        assert called.code == 0, called.err
+    page = Path("mfa/report.html").read_text(encoding="utf-8")
+    assert "<title>mfa: taste.csv, smell.csv, look.csv</title>" in page
+    assert ">taste.csv, smell.csv, look.csv</" in page
+    for name in PARTS:
+        digest = hashlib.sha256(Path(f"{name}.csv").read_bytes()).hexdigest()
+        assert f"SHA-256 of {name}.csv" in page and page.count(digest) == 2
+    assert ">first eigenvalue</th>" in page and "first eigenvalues" not in page
+    one = mlcli("embed", *FILES[:3], "-m", "mfa", "-o", "two")
+    assert one.code == 0, one.err
+    compared = mlcli("compare", "mfa", "famd", "two", "-o", "runs.html", "--json")
+    assert compared.code == 0, compared.err
+    page = Path("runs.html").read_text(encoding="utf-8")
+    assert page.count("taste.csv, smell.csv, look.csv") == 2 and "made from 2 different inputs" in page
+    runs = json.loads(compared.out)["runs"]
+    assert [[view["input"] for view in run["views"]] for run in runs] == [["smell.csv", "look.csv"]] * 2 + [
+        ["smell.csv"]]
 
 
 def test_columns_that_no_group_names_are_a_group_of_their_file(mlcli: Caller) -> None:

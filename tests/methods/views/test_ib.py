@@ -14,6 +14,7 @@ from mlcli.findings.quality.judgement import information
 from mlcli.methods import METHODS, Model
 from mlcli.methods.views.ib import Annealing, Clusters, JointDistribution, settle
 from tests.support import Notes, checks_of, features, fit
+from tests.wording import Wording
 
 HAIR = np.array([[68.0, 20, 15, 5], [119, 84, 54, 29], [26, 17, 14, 14], [7, 94, 10, 16]])
 
@@ -113,6 +114,11 @@ def test_one_cluster_tells_nothing_and_no_rule_chooses_their_number(count: Any) 
     with pytest.raises(ConfigError) as caught:
         build(Layer({"input": {"path": "a.csv"}, "method": {"name": "ib", "axes": {"components": count}}}))
     assert (caught.value.code, caught.value.exit_code) == ("E-CONFIG", 78) and "at least 2" in str(caught.value)
+
+
+def test_more_clusters_than_rows_are_refused_as_clusters(wording: Wording) -> None:
+    with wording.raises(ConfigError, "COMPONENTS"):
+        fitted(axes={"components": 9})
 
 
 def test_without_steps_enough_the_fit_says_so() -> None:
