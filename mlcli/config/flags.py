@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from mlcli.base.frozen import frozen
+from mlcli.base.values.column_ranges import split_at_commas
 from mlcli.base.values.options import TAG
 from mlcli.config import headings
 from mlcli.config.build import is_option, with_tags
@@ -19,7 +20,6 @@ from mlcli.config.describe import LIST, OptionRow, kinds_at
 from mlcli.config.layers import PREFIX, Layer, assignment, value_of
 from mlcli.config.run_config import RunConfig, section_rows
 from mlcli.config.sweep import MOST_RUNS, SweepVariant, leaves, value_text
-from mlcli.data.options.column_names import split_at_commas
 from mlcli.data.options.formats import ANNDATA, HDF5
 from mlcli.data.options.input import NO_IDS
 from mlcli.errors import ConfigError, UsageError

@@ -13,6 +13,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import mute_notes
 from mlcli.base.types import AnyArray, Indices
+from mlcli.base.values.column_ranges import split_at_commas
 from mlcli.base.values.missing import is_missing
 from mlcli.base.values.naming import listed, shown
 from mlcli.config.run_config import RunConfig
@@ -20,7 +21,6 @@ from mlcli.data.files.formats import file_name
 from mlcli.data.files.source import open_input
 from mlcli.data.formats.h5ad import GENES, MAIN, OF_GENES, Annotations, is_anndata, row_frame, split_key
 from mlcli.data.formats.hdf5_file import Hdf5, open_hdf5
-from mlcli.data.options.column_names import split_at_commas
 from mlcli.data.options.formats import HDF5
 from mlcli.data.options.input import Input, LabelFile, View
 from mlcli.data.options.numbers import is_number

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from mlcli.base.frozen import frozen
-from mlcli.base.values.column_ranges import columns_at, ends_of
+from mlcli.base.values.column_ranges import columns_at, ends_of, split_at_commas
 from mlcli.base.values.naming import listed
 from mlcli.errors import ConfigError
 
@@ -20,7 +20,8 @@ class ColumnGroup:
 def groups_of(named: Iterable[tuple[str, Sequence[str]]], columns: Sequence[str], where: str) -> list[ColumnGroup]:
     """Return the groups with these names and items among the columns (d); raises ConfigError for the option at `where`.
 
-    An item has names and ranges first:last, separated by commas. No two groups share a name or a column.
+    An item has names and ranges first:last, separated by commas, those that hold commas in quotes. No two groups share
+    a name or a column.
     """
     positions = {name: place for place, name in enumerate(columns)}
     found, owner = list[ColumnGroup](), dict[int, str]()
@@ -58,11 +59,15 @@ def named_columns(items: Sequence[str], columns: Sequence[str], where: str) -> s
 
 
 def _places(items: str, positions: Mapping[str, int], within: str, where: str) -> list[int]:
-    """Return the places of columns that a text names, separated by commas; raises ConfigError."""
+    """Return the places of columns that a text names, separated by commas; raises ConfigError.
+
+    A name that holds commas stands in quotes, unless it is the whole text.
+    """
     if whole := columns_at(items, positions):
         return whole
     places = list[int]()
-    for item in map(str.strip, items.split(",")):
+    for name in split_at_commas(items):
+        item = name if name in positions else name.strip()
         found = columns_at(item, positions)
         if found is None:
             ends = next(iter(ends_of(item)), (item,))

@@ -1,5 +1,6 @@
-"""Names of columns, and ranges of them."""
+"""Names of columns, ranges of them, and several in one text."""
 
+import csv
 from collections.abc import Mapping
 
 
@@ -23,3 +24,14 @@ def columns_at(item: str, positions: Mapping[str, int]) -> list[int] | None:
 def ends_of(item: str) -> list[tuple[str, str]]:
     """Return the two names on both sides of each colon."""
     return [(item[:at], item[at + 1:]) for at, mark in enumerate(item) if mark == ":"]
+
+
+def split_at_commas(text: str) -> list[str]:
+    """Return the names in a text, without blanks before them; one that holds commas or such blanks stands in quotes.
+
+    A text that is no line of CSV is one name, and an empty text one empty name.
+    """
+    try:
+        return next(csv.reader([text], skipinitialspace=True), []) or [""]
+    except csv.Error:
+        return [text]

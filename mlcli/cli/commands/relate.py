@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from mlcli.base.context import set_context
+from mlcli.base.values.column_ranges import split_at_commas
 from mlcli.cli.line import behavior
 from mlcli.cli.line.options import with_flags
 from mlcli.cli.screen.failure import say_written
@@ -16,7 +17,6 @@ from mlcli.cli.screen.streams import require_standard_output
 from mlcli.cli.screen.terminal import aligned, tell
 from mlcli.config.explain import locate_errors
 from mlcli.config.flags import layer_of
-from mlcli.data.options.column_names import split_at_commas
 from mlcli.errors import UsageError
 
 PAIRS = 15  # of groups that the terminal lists: those of six groups

@@ -1,6 +1,5 @@
-"""Names of columns: those that say that a column holds ids, and several in one text."""
+"""Names of columns that say that a column holds ids."""
 
-import csv
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -28,14 +27,3 @@ def columns_named_as_ids(columns: Sequence[str], words: frozenset[str] = NAMES) 
     count = Counter(stems)
     return tuple(column for column, (parts, stem) in enumerate(zip(every, stems, strict=True))
                  if not words.isdisjoint(parts) and (len(parts) == len(stem) or count[stem] == 1))
-
-
-def split_at_commas(text: str) -> list[str]:
-    """Return the names in a text, without blanks before them; one that holds commas or such blanks stands in quotes.
-
-    A text that is no line of CSV is one name, and an empty text one empty name.
-    """
-    try:
-        return next(csv.reader([text], skipinitialspace=True), []) or [""]
-    except csv.Error:
-        return [text]

@@ -298,7 +298,8 @@ class GroupedMethod(TablesMethod):
     """The base of methods of groups that a user names."""
 
     groups: Names = option((), "The groups of columns: NAME=COLUMNS, where COLUMNS are names and ranges first:last, "
-                           "separated by commas (empty: one group, or one of each file).")
+                           "separated by commas, a name that holds commas in quotes (empty: one group, or one of each "
+                           "file).")
     supplementary: Names = option((), "Groups that take no part in the axes and are described by them (empty: none).")
     center: Names = option((), "Groups whose numbers are only centered, not divided by their standard deviations "
                            "(empty: none).")
