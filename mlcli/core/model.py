@@ -141,6 +141,7 @@ class TableGroups:
         return np.asarray(self.coordinates**2 / np.where(own > 0, own, 1.0)[:, None])
 
 
+OTHER_PIECE = "outside the largest piece of the neighbor graph"  # why a row is left out
 NO_SPECTRUM = Spectrum.of_values(np.zeros(0))
 
 
@@ -183,7 +184,7 @@ class Model:
     spectrum: Spectrum | None = None  # None where axes have no rank
     projector: Projector | NoProjection = OF_COVARIANCE
     kept: Indices | None = None  # the rows embedded, where some are left out
-    left_out: str = "outside the largest piece of the neighbor graph"  # the reason of the others
+    left_out: str = OTHER_PIECE  # the reason of the others
     fit: Mapping[str, Any] = field(default_factory=dict)  # figures of the fit: quantities, and plain values
     objective: Quantity | None = None  # after each iteration, of an iterative method
     entropy: Array | None = None  # of the powers of a random walk, in nats

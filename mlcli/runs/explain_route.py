@@ -148,7 +148,7 @@ def matrix(names: Sequence[str], values: Array) -> Part:
 def explain_route(folder: Path, start: str, end: str) -> ExplainedRoute:
     """Search for the shortest path between two points of a run, named by id.
 
-    It raises what `route` raises, but nothing where there is no path.
+    It raises what `route` raises, but nothing where no path joins two points of the run.
     """
     given = RouteGraph.of(folder, start, end)
     found = search(given.graph, *given.ends)

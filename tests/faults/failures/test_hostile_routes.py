@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.journeys.support import Caller
+from tests.wording import Wording
 
 NAMES = ["-1", "01", "1", "1e3", "a b", "Ω☃", "\u202ex", "--help", "nan", "é", "e\u0301", "=1+1", "x,y",
          'q"', "15", "+1"]
@@ -64,15 +65,28 @@ def test_chains_without_paths_have_no_route(mlcli: Caller, options: tuple[str, .
     assert (called.code, "E-NO-GRAPH" in called.err) == (78, True), called.err
 
 
-def test_points_of_other_pieces_cannot_be_reached(mlcli: Caller) -> None:
+def test_points_of_other_pieces_cannot_be_reached(mlcli: Caller, wording: Wording) -> None:
     points = np.random.default_rng(2).standard_normal((20, 2))
     np.save("apart.npy", np.vstack([points, points[:9] + 1e3]))
     pieces = ("embed", "apart.npy", "-m", "isomap", "-k", "4", "-q", "--set")
     assert mlcli(*pieces, "method.neighbors.pieces=error", "-o", "run").code == 81
     assert mlcli(*pieces, "method.neighbors.pieces=largest", "-o", "largest").code == 0
-    assert "E-UNKNOWN-ID" in mlcli("route", "largest", "1", "25").err  # which dropped.csv lists
+    for ends in (("1", "25"), ("25", "1"), ("24", "25")):  # which dropped.csv lists
+        called = mlcli("route", "largest", *ends, "--explain", "way.html")
+        assert (called.code, wording(called.err)) == (81, ["E-NO-ROUTE"]) and not Path("way.html").exists()
+    assert "E-UNKNOWN-ID" in mlcli("route", "largest", "1", "30").err
     assert mlcli(*pieces, "method.neighbors.pieces=connect", "-o", "whole").code == 0
     assert mlcli("route", "whole", "1", "25").code == 0
+
+
+def test_a_row_that_was_left_out_for_its_gaps_is_refused_with_the_reason(mlcli: Caller, wording: Wording) -> None:
+    points = np.random.default_rng(2).standard_normal((20, 2))
+    points[4, 1] = np.nan
+    np.save("gaps.npy", points)
+    assert mlcli("embed", "gaps.npy", "-m", "isomap", "-k", "4", "-q", "--set", "prepare.missing=drop", "-o",
+                 "run").code == 0
+    called = mlcli("route", "run", "1", "5")
+    assert (called.code, wording(called.err)) == (78, ["E-UNKNOWN-ID"])
 
 
 @pytest.mark.parametrize(("options", "code"), [
