@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 
 from mlcli.base.values.compute import Compute
 from mlcli.core.similarities.projector import require_projector
@@ -52,6 +53,18 @@ def _rows_of_files(run: StoredModel, own: Input, new: Input, compute: Compute, *
     return rows_in_one_table(run, tables)
 
 
+def roles_of(table: Table, own: Input, new: Input) -> tuple[str, ...] | None:
+    """Return the labels of new rows that say what they are to the method, as styles and contents do.
+
+    Those that the new rows name, else those that the run named; a further column of texts that was found beside these
+    is a label and no more. Where there are none of these it is the first label. None where labels are of a file.
+    """
+    named = new.label_columns or own.label_columns
+    if new.labels.path is not None and not new.label_columns:
+        return None
+    return named if any(name in table.labels for name in named) else tuple(table.labels)[:1]
+
+
 def require_files(run: StoredModel, count: int) -> None:
     """Raise ConfigError for another number of files than those of the run."""
     if count != len(run.files):
@@ -89,7 +102,7 @@ def _rows_of(run: StoredModel, like: RunInput, new: Input, compute: Compute, *, 
         table = read_new(asked, like, compute, streams=alone and run.kind == "features" and run.coding is None)
         if run.kind == "features" and tuple(table.ids) == tuple(table.columns):
             refuse_resemblance(table, new)
-        return table
+        return replace(table, roles=roles_of(table, own, new))
     except (DataError, ConfigError) as error:
         if not error.kind:
             raise

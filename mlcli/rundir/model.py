@@ -51,7 +51,7 @@ class Reduction:
         projector = require_projector(self.projector)
         with prepared.rows_named():
             projector.similarity.check(prepared.values, prepared.ids, prepared.columns)
-            found, beside = projector.place_with(prepared.values, tuple(prepared.labels.values()))
+            found, beside = projector.place_with(prepared.values, prepared.labels_with_roles)
             placed = coordinates(prepared, found)
         if prepared.places is not None and not projector.similarity.rowwise:  # rows are a sequence
             warn_of_gaps(prepared.ids, prepared.places, "complete them, or place them by a run that was made with "

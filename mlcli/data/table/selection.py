@@ -69,6 +69,7 @@ def choose(names: Sequence[str], input: Input, row_names: int | None = None, wor
     if (error := names_error(names, row_names, input.path)) is not None:
         raise error
     of_run = input if isinstance(input, LikeRun) and not input.columns else None
+    known = {*input.beside} if isinstance(input, LikeRun) else set[str]()  # labels of the run, and so no ids here
     input = input.for_columns(names)
     positions = {name: column for column, name in enumerate(names)}
     nameless = input.without_ids and not input.square  # points of a matrix need their names
@@ -95,7 +96,8 @@ def choose(names: Sequence[str], input: Input, row_names: int | None = None, wor
         note_others(unused, naming_hint(unused) if id is None and not unnamed else "")
     categories = texts if use != "categories" else tuple(column for column in values if column in (*texts, *left))
     return Choice(tuple(names), id, labels, tuple(column for column in values if column not in categories),
-                  categories=categories, words=unnamed, listed=bool(input.columns))
+                  categories=categories, words=tuple(column for column in unnamed if names[column] not in known),
+                  listed=bool(input.columns))
 
 
 def note_others(names: Sequence[str], hint: str = "") -> None:

@@ -94,6 +94,7 @@ class Table:
     image: tuple[int, ...] | None = None  # of rows that are images: rows, columns, and 3 where they have colors
     point: str = "."  # the decimal one of numbers among labels
     places: Indices | None = None  # n, those of the rows among all that were read, from 0; None: these are all
+    roles: tuple[str, ...] | None = None  # labels that say what rows are to a method, in its order; None: all of them
 
     def __post_init__(self) -> None:
         """Make features read-only; a square matrix may be made symmetric in place."""
@@ -149,6 +150,14 @@ class Table:
         places = {name: place for place, name in enumerate(self.columns)} if self.files else {}
         return tuple(ColumnGroup(file.name, tuple(places[name] for name in file.columns if name in places))
                      for file in self.files)
+
+    @property
+    def labels_with_roles(self) -> tuple[tuple[str, ...], ...]:
+        """The labels that say what rows are to a method (n each), in its order; empty texts for one that is not here.
+        """
+        if self.roles is None:
+            return tuple(self.labels.values())
+        return tuple(self.labels.get(name, ("",) * self.rows) for name in self.roles)
 
     @property
     def parts(self) -> "tuple[Table, ...]":

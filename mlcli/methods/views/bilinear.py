@@ -268,12 +268,14 @@ class Bilinear(Method):
 
     New points: New rows need their style, and not their content: `mlcli project RUN new.csv --label-column font`. The
     asymmetric model refuses a style that no row of the fit has. In the symmetric one the rows of a new style give its
-    vector, and a second label column names contents, whose vectors are known where the fit had them. Rows without
-    labels have a style and a content of their own; they need as many columns as both have axes together. Vectors that
-    are not known are least squares given the others, in turn, from the vectors of each style and each content of the
-    fit. Where no style and no content is known, their scale is not either: a style then has the length of the nearest
-    one of the fit. The style vectors stand beside the coordinates, in the columns `style1`, `style2`, ...; with a
-    second label column so do the vectors of contents, which all rows of a new content share (`content1`, ...).
+    vector, and a second label column names contents, whose vectors are known where the fit had them: the columns that
+    `--label-column` names, else those of the names that the run had. Other columns of texts are only labels. Rows
+    without labels have a style and a content of their own; they need as many columns as both have axes together.
+    Vectors that are not known are least squares given the others, in turn, from the vectors of each style and each
+    content of the fit. Where no style and no content is known, their scale is not either: a style then has the length
+    of the nearest one of the fit. The style vectors stand beside the coordinates, in the columns `style1`, `style2`,
+    ...; with a second label column so do the vectors of contents, which all rows of a new content share (`content1`,
+    ...).
 
     Reconstruction: `mlcli reconstruct RUN placed.csv` turns coordinates and style vectors, as `project` writes them,
     into features. With `--label-column font` the column names styles of the run instead: contents of other rows are

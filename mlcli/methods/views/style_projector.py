@@ -70,7 +70,7 @@ class StyleProjector(Projector):
 
         Raises ConfigError without labels, and DataError for a style that no row of the fit has.
         """
-        if not labels:
+        if not labels or not any(labels[0]):
             _refuse()
         try:
             places = self.require_styles(labels[0])

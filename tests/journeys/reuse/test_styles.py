@@ -79,6 +79,31 @@ def test_letters_that_are_given_as_new_fonts_are_noticed(mlcli: Caller, run: Pat
 
 
 @pytest.mark.medium
+@pytest.mark.parametrize("repeats", [False, True])
+def test_contents_are_known_only_where_they_are_named(mlcli: Caller, run: Path, repeats: bool) -> None:
+    """Whether texts of another column repeat, which makes it a label instead of ids, changes no coordinates."""
+    rows = [*NEW[:5], *([(1, 2)] if repeats else [])]
+    write("new.csv", rows, "font", "letter")
+    write("bare.csv", rows, "font")
+    write("letters.csv", rows, "letter")
+    for name in ("new.csv", "letters.csv"):  # without ids, so that texts that differ may be taken for them
+        lines = [line.partition(",")[2] for line in Path(name).read_text(encoding="utf-8").splitlines()]
+        Path(name).write_text("\n".join([*lines, ""]), encoding="utf-8")
+    named = {"bare.csv": ["font"], "new.csv": ["font"], "letters.csv": []}
+    for name, labels in named.items():
+        called = mlcli("project", run, name, *(part for label in labels for part in ("--label-column", label)), "-o",
+                       f"placed-{name}")
+        assert called.code == 0, called.err
+    axes = ("y1", "y2", "style1", "style2")
+    assert np.array_equal(read("placed-new.csv", axes), read("placed-bare.csv", axes))
+    assert "content1" not in Path("placed-new.csv").read_text(encoding="utf-8")
+    assert mlcli("project", run, "new.csv", "-o", "both.csv").code == 0  # as the run named them
+    for name in ("both.csv", "placed-letters.csv"):
+        found = read(name, ("content1", "content2"))
+        assert np.abs(found[:5] - read("run/embedding.csv", ("y1", "y2"))[:5]).max() < 1e-10, name
+
+
+@pytest.mark.medium
 def test_fonts_that_are_named_like_letters_are_no_sign(mlcli: Caller) -> None:
     write("known.csv", [(style, content) for style in range(4) for content in range(5)], "font", "letter")
     write("new.csv", NEW, "font")
