@@ -122,7 +122,7 @@ def _end_names(passed: Array, ends: Sequence[str], panel: Panel) -> list[Mark]:
         side = next((side for side in sides if inside[side]), sides[0])
         line = float(y) + 4 if side == sides[0] or len(passed) == 1 else float(y) + (-8 if below > y else 16)
         begin = float(x) + (-BESIDE_DOT if side == "end" else BESIDE_DOT)
-        marks += [Bar("ground", begin - (wide if side == "end" else 0.0) - 2, line - 11, wide + 4, 15),
+        marks += [Bar("ground", begin - (wide if side == "end" else 0.0) - 2, line - 11, width=wide + 4, height=15),
                   Text(begin, line, name, side)]
     return marks
 
