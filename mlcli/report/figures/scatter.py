@@ -133,16 +133,38 @@ def scatter(points: Points, title: str, edges: DrawnEdges | None = None, deviati
                          *(dots(points, places, panel, points.radius) if dense is None else
                            dense.pictures(points.colors, panel)),
                          *corner_note(points, note, panel),
-                         *(name for name in names_beside(points, names, note) if name is not None),
+                         *dict.fromkeys(name for name in names_beside(points, names, note) if name is not None),
                          *panel.names(*points.sides), *key, *grays]
     return with_legend(f"Scatter plot: {title}", panel.y.start + BOTTOM, marks, [*key, *grays])
 
 
 def names_beside(points: Points, names: Sequence[str], note: str = "") -> list[Text | None]:
-    """Return the names of points on the first two axes, each where it has room; None where it has none."""
+    """Return the names of points on the first two axes, each where it has room; None where it has none.
+
+    Points at one place, to a pixel, have one text with all of their names, if it is not too long.
+    """
     panel = panel_of(points.values, points.rows)
-    return place_names(to_pixels(plane(points.values, points.rows), panel), names, points.radius, panel,
-                       corner_note(points, note, panel))
+    places = to_pixels(plane(points.values, points.rows), panel)
+    together = list[list[int]]()
+    for row in range(len(names)):
+        for rows in together:
+            if np.abs(places[rows[0]] - places[row]).max() < 1 and len(_joined(names, [*rows, row])) <= NAMED:
+                rows.append(row)
+                break
+        else:
+            together.append([row])
+    found: list[Text | None] = [None] * len(names)
+    for rows, text in zip(together, place_names(
+            places[[rows[0] for rows in together]], [_joined(names, rows) for rows in together], points.radius, panel,
+            corner_note(points, note, panel), marked=places), strict=True):
+        for row in rows:
+            found[row] = text
+    return found
+
+
+def _joined(names: Sequence[str], rows: Sequence[int]) -> str:
+    """Return the names of some rows in one text."""
+    return ", ".join(names[row] for row in rows)
 
 
 def corner_note(points: Points, note: str, panel: Panel) -> list[Text]:

@@ -10,6 +10,7 @@ from mlcli.base.types import Array, Indices
 from mlcli.findings.frame.finished_run import FinishedRun
 from mlcli.methods import METHODS
 from mlcli.report.drawing.axes import Panel, Scale, to_pixels
+from mlcli.report.drawing.figure import Text
 from mlcli.report.figures.coloring import coloring, single_color
 from mlcli.report.figures.scatter import (
     APART,
@@ -105,6 +106,17 @@ def test_a_note_stands_in_a_corner_without_points_and_no_name_covers_it(free: tu
     for name in names_beside(points, ["a long name"] * 4, "stress 0.118"):
         assert name is None or not (box_of(name)[0] < right and left < box_of(name)[1]
                                     and box_of(name)[2] < bottom and top < box_of(name)[3])
+
+
+def test_points_at_one_place_are_named_together() -> None:
+    """As colors of hair that are in one cluster: none of their names is lost, and a text is not cut."""
+    values = np.array([[0.0, 1.0], [1.0, 0.0], [0.9999, 0.0001], [1.0, 0.0], [1.0, 0.0]])
+    points = Points(values, ["row"] * 5, single_color(5), 5)
+    texts = names_beside(points, ["Blond", "Black", "Brown", "Red", "a name of twenty signs"])
+    assert [text and text.text for text in texts[:4]] == ["Blond", *["Black, Brown, Red"] * 3]
+    assert texts[4] is None or texts[4].text == "a name of twenty signs"
+    drawn = scatter(points, "hair", names=["Blond", "Black", "Brown", "Red", "a name of twenty signs"])
+    assert [mark.text for mark in drawn.marks if isinstance(mark, Text)].count("Black, Brown, Red") == 1
 
 
 def test_names_cover_no_dot_and_no_other_name_and_stay_in_the_panel() -> None:
