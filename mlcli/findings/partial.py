@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from mlcli.report.drawing.html import Part
 
 TABLE = File("partial.csv", Columns(("id",), texts=1))
+NAMED = 5  # rows with a name
+ROW = "all groups"  # the row itself, in the legend
 SHOWN = 60  # rows of the figure, each with a point for every group
 MOST_GROUPS = 12
 
@@ -55,6 +57,7 @@ class PartialFinding(Finding["CsvColumns"]):
         """Return some rows joined with their partial points."""
         import numpy as np
 
+        from mlcli.base.values.naming import listed
         from mlcli.report.drawing.html import figure, section, sentence
         from mlcli.report.figures.coloring import coloring
         from mlcli.report.figures.scatter import DrawnEdges, Points, sample_rows, scatter
@@ -69,13 +72,21 @@ class PartialFinding(Finding["CsvColumns"]):
         placed = np.vstack([np.column_stack([value.array(f"{name}.y{axis}")[rows] for axis in (1, 2)])
                             for name in names])
         own = run.embedding.values[rows, :2]
-        ids = [f"{run.embedding.ids[row]} by {name}" for name in names for row in rows.tolist()]
+        ids = [str(run.embedding.ids[row]) for row in rows.tolist()]
+        lengths = np.sum((placed.reshape(len(names), len(rows), 2) - own) ** 2, axis=(0, 2))
+        longest = np.argsort(-lengths, kind="stable")[:NAMED].tolist()
         apart = {name: f"{name}, supplementary" for name in getattr(run.config.method, "supplementary", ())}
-        colors = coloring("group", [apart.get(name, name) for name in names for _ in rows])
-        drawn = scatter(Points(placed, ids, colors, len(placed), axes=run.axis_names(axes)), "Partial points",
-                        DrawnEdges(np.hstack([np.tile(own, (len(names), 1)), placed]), len(placed)))
+        groups = [*(apart.get(name, name) for name in names), ROW]
+        colors = coloring("group", [group for group in groups for _ in ids], names=groups)
+        tips = [*(f"{row} by {name}" for name in names for row in ids), *ids]
+        points = Points(np.vstack([placed, own]), tips, colors, len(tips), axes=run.axis_names(axes))
+        drawn = scatter(points, "Partial points",
+                        DrawnEdges(np.hstack([np.tile(own, (len(names), 1)), placed]), len(placed)),
+                        names=[*[""] * len(placed),
+                               *(row if place in longest else "" for place, row in enumerate(ids))])
         said = ("Each row lies at the weighted mean of its partial points: where each group alone would place it. Long "
                 "lines belong to rows on which the groups disagree (partial.csv)."
                 + " Supplementary groups have the weight zero." * bool(apart))
-        caption = "" if some is None else f"{len(rows)} of {size:,} rows, drawn at random."
+        caption = (("" if some is None else f"{len(rows)} of {size:,} rows, drawn at random. ")
+                   + f"The longest lines: {listed([ids[place] for place in longest])}.")
         return [(Place.RESULT, section("Partial points", sentence(said, "soft"), figure(drawn, caption)))]

@@ -93,11 +93,15 @@ class ColorRange(Coloring):
         return marks
 
 
-def coloring(name: str, texts: Sequence[str], *, measured: bool = False) -> Coloring:
+def coloring(name: str, texts: Sequence[str], *, measured: bool = False,
+             names: Sequence[str] | None = None) -> Coloring:
     """Return the colors of a label column: a scale for more than a dozen different numbers, groups otherwise.
 
-    Of a column of measurements two different numbers are enough for a scale.
+    Of a column of measurements two different numbers are enough for a scale. Groups are in the order of `names`, if
+    these are given.
     """
+    if names is not None:
+        return _groups_of(name, texts, order=names.index)
     numbers = numbers_of(texts)
     if numbers is not None and len({value for value in numbers if value == value}) > (1 if measured else FEW):
         return _range_of(name, np.array(numbers))

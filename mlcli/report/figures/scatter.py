@@ -118,7 +118,7 @@ def scatter(points: Points, title: str, edges: DrawnEdges | None = None, deviati
 
     `deviations`, a (rows, columns) array of a decoder over the panel, give a gray background. `names` of all points,
     or none, stand beside those with room for them, and the `note` in a corner of the panel. Very many points are an
-    image, with the number of points that a shade stands for in the legend.
+    image, with the number of points that a shade stands for in the legend. Points with an empty name have none.
     """
     panel, right = panel_of(points.values, points.rows), LEFT + WIDE + BESIDE
     places = plane(points.values, points.rows)
@@ -146,7 +146,7 @@ def names_beside(points: Points, names: Sequence[str], note: str = "") -> list[T
     panel = panel_of(points.values, points.rows)
     places = to_pixels(plane(points.values, points.rows), panel)
     together = list[list[int]]()
-    for row in range(len(names)):
+    for row in (row for row, name in enumerate(names) if name):
         for rows in together:
             if np.abs(places[rows[0]] - places[row]).max() < 1 and len(_joined(names, [*rows, row])) <= NAMED:
                 rows.append(row)
