@@ -270,6 +270,13 @@ class Dissimilarities(Given):
 class ViewedDissimilarities(Viewed, Dissimilarities):
     """Dissimilarities of all pairs of points, with a second view of these, a table (n x e)."""
 
+    names: tuple[str, ...] = field(default=(), kw_only=True)  # of the views, by their files; none: by their numbers
+
+    @property
+    def view_names(self) -> tuple[str, ...]:
+        """The name of each view."""
+        return self.names or tuple(f"table {number}" for number in range(1, len(self.views) + 1))
+
 
 @frozen
 class Similarities(Given):

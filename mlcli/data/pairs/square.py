@@ -13,7 +13,7 @@ from mlcli.base.values.naming import LISTED, listed, shown
 from mlcli.base.values.scaling import Unit
 from mlcli.core.linalg import symmetric_eigenvalues
 from mlcli.data.formats.arrays import points_of
-from mlcli.data.options.input import Input
+from mlcli.data.options.input import Input, WithMatrices
 from mlcli.data.options.wording import NO_PAIRS, counted, joined, place
 from mlcli.data.pairs.symmetry import from_triangle, make_symmetric
 from mlcli.data.table.cells import ROWS, refuse_negative, refuse_nonfinite
@@ -33,15 +33,16 @@ ROOTS = {None: "if they are squared, give {input.squared=true}",
          "root-one-minus": ORDER, "minus-log": ORDER}  # by the rule that made dissimilarities of similarities
 
 
-def warn_if_squared(values: Array, rule: str | None) -> None:
+def warn_if_squared(values: Array, input: Input) -> None:
     """Warn if an (n, n) array violates the triangle inequality in more than a fifth of the triples.
 
-    `rule` is that by which similarities became these dissimilarities.
+    The remedy depends on the rule by which similarities became these dissimilarities. One of several matrices is named.
     """
     share = violation_share(values)
     if share > SHARE:
-        note("W-LOOKS-SQUARED", f"the triangle inequality fails in {percent(share, 0)} of the triples, as it does for "
-             f"squared distances; {ROOTS[rule]}", share=share)
+        of = f" of {place(input.path)}" if isinstance(input, WithMatrices) else ""
+        note("W-LOOKS-SQUARED", f"the triangle inequality fails in {percent(share, 0)} of the triples{of}, as it does "
+             f"for squared distances; {ROOTS[input.similarities]}", share=share)
 
 
 def violation_share(values: Array) -> float:
@@ -183,7 +184,7 @@ def check_dissimilarities(values: Array, ids: tuple[str, ...], input: Input) -> 
     values = make_symmetric(zero_diagonal(values, ids, where), ids, input)
     if input.squared:
         return np.sqrt(values)
-    warn_if_squared(values, input.similarities)
+    warn_if_squared(values, input)
     return values
 
 

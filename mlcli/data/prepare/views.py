@@ -4,8 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import chain, pairwise
-from itertools import count as count_from
+from itertools import pairwise
 
 import numpy as np
 
@@ -21,7 +20,7 @@ from mlcli.data.prepare.missing import Dropped, dropped_row
 from mlcli.data.prepare.prepare import Prepare, Prepared, no_preparation, preparation_of
 from mlcli.data.prepare.transforms import TRANSFORMS, Name
 from mlcli.data.table.row_numbers import RowNumbers
-from mlcli.data.table.table import HERE, Table, TableFile
+from mlcli.data.table.table import HERE, Table, TableFile, number_names
 from mlcli.errors import ConfigError, DataError, with_paths
 
 REASON = "without a row in the second view"
@@ -139,10 +138,7 @@ def join_views(tables: Sequence[Table], policy: str, remedy: str = UNMATCHED) ->
     pairs = match_views(tables, policy, remedy)
     paths = [f"view {number}" if table.source is None or table.source.path == HERE else file_name(table.source.path)
              for number, table in enumerate(tables, start=1)]
-    names = list[str]()
-    for path in paths:
-        numbered = (f"{path} {number}" for number in count_from(2))
-        names.append(next(name for name in chain([path], numbered) if name not in names))
+    names = number_names(paths)
     count = Counter(name for table in tables for name in table.columns)
     columns = {name: tuple(column if count[column] == 1 else f"{name}.{column}" for column in table.columns)
                for name, table in zip(names, tables, strict=True)}

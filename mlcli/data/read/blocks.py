@@ -216,7 +216,7 @@ def streamed_square(table: Table, rows: Rows, input: Input, compute: Compute) ->
     drawn = np.unique(np.concatenate([generator.choice(size, min(size, SAMPLED_PAIRS), replace=False), [0, size - 1]]))
     # rows of sampled points are read again: they are too long to keep
     rows = replace(rows, sample=Sample(drawn, np.zeros((0, size))), moments=_extent(size, looked.largest))
-    warn_if_squared(rows[np.ix_(drawn, drawn)], input.similarities)
+    warn_if_squared(rows[np.ix_(drawn, drawn)], input)
     note("N-STREAMED", f"the matrix of {size:,} x {size:,} numbers is read in {counted(rows.blocks, 'block')} of rows, "
          f"once for each pass; measures of single points use a sample of {len(drawn):,}", blocks=rows.blocks,
          sample=len(drawn))

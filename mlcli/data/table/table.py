@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field, replace
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,7 @@ from mlcli.base.values.inputs import (
 from mlcli.base.values.inputs import Input as MethodInput
 from mlcli.base.values.naming import shown
 from mlcli.base.values.scaling import read_only
+from mlcli.data.files.formats import file_name
 from mlcli.data.files.remote import is_remote
 from mlcli.data.options.wording import place
 from mlcli.data.table.row_numbers import take_ids
@@ -69,6 +71,23 @@ class TableFile:
     name: str  # the file's, without its endings; two files have different names
     table: "Table"  # as it was read, without numbers
     columns: tuple[str, ...]  # their names in the whole table, in the order of the file
+
+
+def names_of_files(tables: "Sequence[Table]") -> tuple[str, ...]:
+    """Return the names of tables by their files, numbered where two have one name; none where a table is of no file."""
+    paths = [None if table.source is None else table.source.path for table in tables]
+    if None in paths or HERE in paths:
+        return ()
+    return number_names([file_name(path) for path in paths])
+
+
+def number_names(given: Sequence[str]) -> tuple[str, ...]:
+    """Return names that differ: those that an earlier one has are followed by a number, from 2."""
+    names = list[str]()
+    for name in given:
+        numbered = (f"{name} {number}" for number in count(2))
+        names.append(next(one for one in chain([name], numbered) if one not in names))
+    return tuple(names)
 
 
 @frozen
@@ -124,7 +143,7 @@ class Table:
                 other.values, other.ids, other.columns, view)
         if self.kind == "dissimilarities":
             return Dissimilarities(self.values, self.ids) if view is None else ViewedDissimilarities(
-                self.values, self.ids, view)
+                self.values, self.ids, view, names=names_of_files(self.views))
         if self.kind == "kernel":
             return Similarities(self.values, self.ids)
         if self.kind == "covariance":

@@ -1,6 +1,6 @@
 """STATIS."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
@@ -63,10 +63,11 @@ class STATIS(GroupedMethod):
 
     Dissimilarities: With `--dissimilarities` each matrix is a table, and every further one is a `--view`. Their kernels
     are the inner products of classical scaling, as in `mds`; with `--set method.normalization=eigenvalue` this is
-    DISTATIS. Points are matched by their names. `--similarities`, `input.squared` and `input.symmetrize` hold for every
-    matrix. Matrices that are not Euclidean may have a negative RV coefficient; if no weights of one sign exist then,
-    the run ends with an error that names the two. New points cannot be placed. Quality is measured against the
-    compromise, distances whose squares are the weighted sum of the squares of all matrices, each over its norm.
+    DISTATIS. A table has the name of its file. Points are matched by their names. `--similarities`, `input.squared` and
+    `input.symmetrize` hold for every matrix. Matrices that are not Euclidean may have a negative RV coefficient; if no
+    weights of one sign exist then, the run ends with an error that names the two. New points cannot be placed. Quality
+    is measured against the compromise, distances whose squares are the weighted sum of the squares of all matrices,
+    each over its norm.
 
     Missing cells: As in `mfa`, with `--set prepare.missing=model`; the weights are those of the completed tables.
     Matrices of dissimilarities have none.
@@ -130,7 +131,7 @@ class STATIS(GroupedMethod):
         """
         normalized = data.normalized()
         matrices = matrices_of(normalized)
-        compared = kernel_products([products_of(matrix) for matrix in matrices])
+        compared = kernel_products([products_of(matrix) for matrix in matrices], data.view_names)
         norms, weights = self.weigh(compared, np.ones(len(matrices), dtype=bool))
         return np.asarray(np.sqrt(sum(matrix**2 * (weight / norm) for matrix, norm, weight in zip(
             matrices, norms, weights, strict=True))))
@@ -166,11 +167,14 @@ def products_of(matrix: Array) -> Array:
 
 
 @stage("groups")
-def kernel_products(kernels: list[Array]) -> TableProducts:
-    """Compare kernels (n x n) by the traces of their products; raises DataError for one of zeros."""
-    for number, kernel in enumerate(kernels, 1):
+def kernel_products(kernels: list[Array], names: Sequence[str]) -> TableProducts:
+    """Compare kernels (n x n) of tables with these names by the traces of their products.
+
+    Raises DataError for one of zeros.
+    """
+    for name, kernel in zip(names, kernels, strict=True):
         if not kernel.any():
-            raise DataError("CONSTANT-GROUP", f"table {number} tells no two points apart", where="input.view",
+            raise DataError("CONSTANT-GROUP", f"{name} tells no two points apart", where="input.view",
                             hint="leave it out")
     return compare_kernels(kernels)
 
@@ -221,7 +225,7 @@ class DissimilaritiesComposition(Composition[Model]):
     @FitStage
     def compared(self) -> TableProducts:
         """The traces of K_g K_h, and the first eigenvalue of each K_g."""
-        return kernel_products(self.kernels)
+        return kernel_products(self.kernels, self.data.view_names)
 
     @compared.cost
     def _(self) -> list[Step]:
@@ -266,7 +270,7 @@ class DissimilaritiesComposition(Composition[Model]):
             compared=self.compared, norms=norms, weights=weights, partial=True,
             eigenvalues=np.array([float((unit**2).plain(np.asarray(value))) for unit, value in zip(
                 self.data.units, self.compared.eigenvalues, strict=True)]),
-            groups=[(f"table {number}", True, 0) for number in range(1, len(self.kernels) + 1)])
+            groups=[(name, True, 0) for name in self.data.view_names])
         figures: dict[str, Any] = figures_of(says)
         return Model(embedding=coordinates, projector=replace(NOT_PLACED), groups=says, fit=figures,
                      spectrum=Spectrum.of_values(found.eigenvalues, found.total, complete=True))

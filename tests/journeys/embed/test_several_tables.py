@@ -178,10 +178,27 @@ def test_matrices_are_matched_by_names(mlcli: Caller) -> None:
         Path(f"d{number}.csv").write_text("\n".join([",".join(["", *names]), *lines, ""]))
     given = ("d0.csv", "--dissimilarities", "-m", "statis", "--view", "d1.csv", "--view", "d2.csv")
     assert mlcli.bare(*given, "-o", "run").code == 0
-    assert [row[0] for row in table("run/groups.csv")] == ["group", "table 1", "table 2", "table 3"]
+    assert [row[0] for row in table("run/groups.csv")] == ["group", "d0", "d1", "d2"]
     assert mlcli("verify", "--full", "run").code == 0
     assert mlcli("plan", *given).code == 0
     assert mlcli("project", "run", "d0.csv").code == 78
+
+
+def test_matrices_have_the_names_of_their_files_in_results_and_warnings(mlcli: Caller, wording: Wording) -> None:
+    """Two files of one name in different folders are told apart; a warning about one of them names it."""
+    Path("more").mkdir()
+    for name, values in zip(("d.csv", "more/d.csv", "squares.csv"), (*PLAIN, PLAIN[0] ** 2), strict=True):
+        write(name, values)
+    called = mlcli.bare("d.csv", "--dissimilarities", "-m", "statis", "--view", "more/d.csv", "--view", "squares.csv",
+                        "-o", "run")
+    assert called.code == 0 and wording(called.err, "W-LOOKS-SQUARED") == ["W-LOOKS-SQUARED"], called.err
+    assert [row[0] for row in table("run/groups.csv")] == ["group", "d", "d 2", "squares"]
+    assert "rv.squares" in table("run/groups_rv.csv")[0]
+    assert mlcli("verify", "--full", "run").code == 0
+    write("none.csv", np.zeros((9, 9)))
+    refused = mlcli("embed", "d.csv", "--dissimilarities", "-m", "statis", "--view", "none.csv", "-o", "other")
+    assert refused.code == 65 and "none tells no two points apart" in refused.err
+    assert wording(refused.err, "E-CONSTANT-GROUP") == ["E-CONSTANT-GROUP"]
 
 
 def write(name: str, values: np.ndarray, names: list[str] | None = None) -> None:
