@@ -20,7 +20,8 @@ from mlcli.report.drawing.text import number, safe, shorten
 from mlcli.report.figures.overlays import NAMED, search_over
 from mlcli.runs.route import RouteGraph
 
-MOST = 200  # points in the table of the page
+MOST = 200  # points in the tables of the page
+FIRST = 20  # of them in the one that is open
 SMALL = 12  # points of which Floyd's matrices are shown
 ROUNDING = 1e-12  # of a distance
 STEPS = (
@@ -91,8 +92,8 @@ class ExplainedRoute:
                   "Points on the only axis of the run, over the numbers of their rows.")
         return document(f"Dijkstra\u2019s algorithm from {names[0]} to {names[1]}", lead, join([
             section("The visited part of the graph", figure(self.figure(), (
-                f"{places} Colors of settled points are the order in which they are settled, by distance; a thick "
-                "line leads to the point before on the shortest path to each. Gray lines are their other edges."))),
+                f"{places} Colors of settled points are the order in which they are settled, by distance; a dark "
+                "line leads to the point before on the shortest path to each. Light lines are their other edges."))),
             section("The algorithm", steps), section("Settled points, in order", *self._settled()),
             section("Floyd\u2019s algorithm on the first points", *self._floyd()) if several else None]))
 
@@ -103,7 +104,9 @@ class ExplainedRoute:
         passed = ["yes" if found else "" for found in np.isin(points, self.way).tolist()]
         lengths = [number(length) for length in self.search.lengths[some].tolist()]
         rows = [*zip(range(1, len(points) + 1), self.names(points.tolist()), lengths, before, passed, strict=True)]
-        yield table(("order", "point", "distance", "over", "on the path"), rows, (0, 2), pinned=True)
+        head = ("order", "point", "distance", "over", "on the path")
+        yield table(head, rows[:FIRST], (0, 2), pinned=True)
+        yield fold(f"{len(rows) - FIRST:,} further points", table(head, rows[FIRST:], (0, 2), pinned=True))
         if len(self.search.settled) > MOST:
             yield sentence(f"The first {MOST:,} of {len(self.search.settled):,}; the table of the command has all.",
                            "soft")

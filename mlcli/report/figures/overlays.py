@@ -155,7 +155,7 @@ def search_over(values: Array, search: Search, edges: Indices, way: Indices, *, 
     marks: list[Mark] = [
         *backdrop(title, panel), Dots("absent", places[chosen[0]], NEXT * radius),
         *DrawnEdges.of(plane(values), edges, seed).marks(panel),
-        *DrawnEdges.of(plane(values), tree, seed).marks(panel, "arrow"),
+        *DrawnEdges.of(plane(values), tree, seed).marks(panel, "axis"),
         *(Dots(f"s{level}", places[chosen[1][levels == level]], radius) for level in np.unique(levels).tolist()),
         Dots("c1", places[chosen[2]], NEXT * radius, "diamond")]
     if len(way):
@@ -172,7 +172,7 @@ def _search_key(x: float, **there: bool) -> list[Mark]:
     entries: list[tuple[Mark, str]] = [
         (Dots("s0", np.array([[x + 6, 0.0]]), 4), "settled first"),
         (Dots(f"s{STEPS - 1}", np.array([[x + 6, 0.0]]), 4), "settled last"),
-        (Segments("arrow", np.array([[x, 0.0, x + 12, 0.0]])), "shortest path to each")]
+        (Segments("axis", np.array([[x, 0.0, x + 12, 0.0]])), "shortest path to each")]
     if there["frontier"]:
         entries.append((Dots("c1", np.array([[x + 6, 0.0]]), 4, "diamond"), "tentative distance"))
     if there["rest"]:

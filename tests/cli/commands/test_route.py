@@ -19,6 +19,7 @@ from mlcli.base.types import Array
 from mlcli.core.graph.graph import undirected
 from mlcli.core.paths.floyd import after_each_pivot, floyd_warshall
 from mlcli.core.paths.geodesics import search, shortest_route
+from mlcli.runs.explain_route import FIRST
 from tests.journeys.support import Called, Caller
 from tests.wording import Wording
 
@@ -229,9 +230,18 @@ def test_an_explanation_settles_points_by_distance_up_to_the_target(mlcli: Calle
     page, drawn = Path("page.html").read_text(), Path("visited.svg").read_text()
     assert all(part in page for part in ("then there is no path.</li>", "is settled after", "scheme:dark"))
     assert page.count("<h2>") == 4
+    assert 'class="arrow"' not in drawn  # black lines hid the colors, which are the order
     (line,) = re.findall(r'<polyline class="way" points="([^"]*)"', drawn)
     assert len(line.split()) == len(ids) and "settled" in drawn
     assert f"{len(found) - 1} other points of 50" in called.err
+
+
+def test_of_many_settled_points_the_first_are_open(mlcli: Caller, run: Array) -> None:
+    found = settled_in(mlcli("route", "run", "p0", NAMES[int(np.argmax(run[0]))], "--explain", "page.html"))
+    shown, _, rest = Path("page.html").read_text().partition("Settled points, in order")[2].partition("<details>")
+    assert len(found) == 50 and shown.count("<tr>") == 1 + FIRST
+    assert rest.startswith(f"\n<summary>{50 - FIRST} further points</summary>")
+    assert rest.partition("</details>")[0].count("<tr>") == 1 + 50 - FIRST
 
 
 def test_an_explanation_is_a_page_of_its_own(mlcli: Caller) -> None:
