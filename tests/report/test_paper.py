@@ -355,7 +355,8 @@ def test_a_run_is_drawn_alike_whether_matplotlib_is_installed_or_not(rows: int,
 
 def test_names_without_room_are_counted_below_the_figure() -> None:
     run = finished_run(rows=60, report={"point_labels": "auto"})
-    text = page(replace(run, embedding=replace(run.embedding, values=np.arange(120.0).reshape(60, 2) % 11)))
+    near = (np.arange(120.0) % 11 + np.linspace(0, 0.4, 120)).reshape(60, 2)  # side by side, and none at one place
+    text = page(replace(run, embedding=replace(run.embedding, values=near)))
     assert "of 60 names have room beside their points; mlcli report RUN --point-labels ids" in text
     assert "have room" not in page(finished_run(rows=4, report={"point_labels": "auto"}))
 
