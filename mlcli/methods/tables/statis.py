@@ -72,8 +72,8 @@ class STATIS(GroupedMethod):
     Missing cells: As in `mfa`, with `--set prepare.missing=model`; the weights are those of the completed tables.
     Matrices of dissimilarities have none.
 
-    Larger than memory: A table of features is read in blocks of rows, columns of text as well, unless missing cells are
-    estimated (docs/beyond-memory.md). Matrices of dissimilarities are not.
+    Larger than memory: A table of features is read in blocks of rows, columns of text as well, unless it is in several
+    files or missing cells are estimated (docs/beyond-memory.md). Matrices of dissimilarities are not.
 
     Files: As in `mfa`: `loadings.csv` holds the correlations of columns of numbers with the axes, and the means of
     categories. The weights are in `groups.csv`; the mean of the partial points with these weights is the row. Of
