@@ -76,8 +76,16 @@ def column_groups(texts: Sequence[str], supplementary: Sequence[str], columns: S
     others = [replace(file, columns=tuple(place for place in file.columns if place not in held)) for file in files]
     chosen += [group for group in others if group.columns]
     require_names([group.name for group in chosen], WHERE)
-    found = [replace(group, active=group.name not in supplementary) for group in chosen]
-    require_groups(supplementary, found, "method.supplementary")
+    return with_supplementary(chosen, supplementary)
+
+
+def with_supplementary(groups: Sequence[ColumnGroup], names: Sequence[str]) -> list[ColumnGroup]:
+    """Return groups of which those with some names take no part in the axes.
+
+    Raises ConfigError for a name that no group has, and where no group is left.
+    """
+    found = [replace(group, active=group.name not in names) for group in groups]
+    require_groups(names, found, "method.supplementary")
     if not any(group.active for group in found):
         raise ConfigError("GROUPS", "all groups are supplementary: none is left to analyze",
                           where="method.supplementary", hint="name fewer groups")

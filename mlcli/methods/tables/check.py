@@ -8,7 +8,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.scratch import take_rows
 from mlcli.base.rows.source import Rows, all_parts, rows_of
-from mlcli.base.types import Array, Indices
+from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.check import EPS, Check, count, ratio, skipped
 from mlcli.base.values.column_groups import ColumnGroup
 from mlcli.base.values.inputs import Features, ViewedDissimilarities
@@ -310,8 +310,11 @@ def weighted_columns(data: Features, model: Model, groups: Sequence[ColumnGroup]
                             columns, standard.growth + (0.0 if estimates is None else estimates.error / EPS)))
 
 
-def matrix_checks(data: ViewedDissimilarities, model: Model, norm: Norm) -> Iterator[Check]:
-    """Check the axes of a sum of the inner products of dissimilarities, its weights, and what each matrix says."""
+def matrix_checks(data: ViewedDissimilarities, model: Model, active: AnyArray, norm: Norm) -> Iterator[Check]:
+    """Check the axes of a sum of the inner products of dissimilarities, its weights, and what each matrix says.
+
+    The `active` matrices (g) have weights.
+    """
     names, size = [str(name) for name in data.ids], max(len(data.values), 1)
     kernels = []
     for view in data.views:
@@ -323,7 +326,7 @@ def matrix_checks(data: ViewedDissimilarities, model: Model, norm: Norm) -> Iter
         kernels.append(centered @ (values**2 / (-2 * size)) @ centered)
     scaled = [kernel / (max_abs(kernel) or 1.0) for kernel in kernels]
     yield from kernel_checks(Kernels([(kernel + kernel.T) / 2 for kernel in scaled], square=True), model,
-                             np.ones(len(kernels), dtype=bool), EPS * 10 * size, norm=norm, averaged=True)
+                             active, EPS * 10 * size, norm=norm, averaged=True)
 
 
 def loadings_check(shares: Array, shared: Array, deviations: Array, model: Model, rounding: float) -> Check:

@@ -13,6 +13,7 @@ from mlcli.base.stages.steps import Step
 from mlcli.base.types import AnyArray, Array
 from mlcli.base.units import percent
 from mlcli.base.values.check import Check
+from mlcli.base.values.column_groups import ColumnGroup
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Dissimilarities, Features, Input, ViewedDissimilarities
 from mlcli.base.values.options import option
@@ -36,6 +37,7 @@ from mlcli.core.linalg import solve_cost, symmetric_eigen
 from mlcli.core.model import Model
 from mlcli.core.similarities.projector import NoProjection
 from mlcli.errors import ConfigError, DataError
+from mlcli.methods.tables.blocks import with_supplementary
 from mlcli.methods.tables.check import matrix_checks
 from mlcli.methods.tables.combine import GroupedMethod
 from mlcli.methods.trials import variant
@@ -63,11 +65,11 @@ class STATIS(GroupedMethod):
 
     Dissimilarities: With `--dissimilarities` each matrix is a table, and every further one is a `--view`. Their kernels
     are the inner products of classical scaling, as in `mds`; with `--set method.normalization=eigenvalue` this is
-    DISTATIS. A table has the name of its file. Points are matched by their names. `--similarities`, `input.squared` and
-    `input.symmetrize` hold for every matrix. Matrices that are not Euclidean may have a negative RV coefficient; if no
-    weights of one sign exist then, the run ends with an error that names the two. New points cannot be placed. Quality
-    is measured against the compromise, distances whose squares are the weighted sum of the squares of all matrices,
-    each over its norm.
+    DISTATIS. A table has the name of its file, and so has one that is supplementary. Points are matched by their names.
+    `--similarities`, `input.squared` and `input.symmetrize` hold for every matrix. Matrices that are not Euclidean may
+    have a negative RV coefficient; if no weights of one sign exist then, the run ends with an error that names the two.
+    New points cannot be placed. Quality is measured against the compromise, distances whose squares are the weighted
+    sum of the squares of all matrices, each over its norm.
 
     Missing cells: As in `mfa`, with `--set prepare.missing=model`; the weights are those of the completed tables.
     Matrices of dissimilarities have none.
@@ -110,12 +112,17 @@ class STATIS(GroupedMethod):
             raise ConfigError("NEEDS", "statis needs two matrices of dissimilarities or more", where="input",
                               hint="give each further one by {input.view.path}")
         else:
-            self.refuse_unused("dissimilarities have no columns", "groups", "supplementary", "center", "categories")
+            self.refuse_unused("dissimilarities have no columns", "groups", "center", "categories")
+            self.matrices(data)
+
+    def matrices(self, data: ViewedDissimilarities) -> list[ColumnGroup]:
+        """Return the matrices as groups without columns; raises ConfigError for `supplementary` names of none."""
+        return with_supplementary([ColumnGroup(name, ()) for name in data.view_names], self.supplementary)
 
     def composition(self, data: Any, compute: Compute, share: float | None = None) -> Composition[Model]:
         """Return the stages: kernels compared, and their sum."""
         if isinstance(data, ViewedDissimilarities):
-            return DissimilaritiesComposition(self.axes, self.weigh, data, compute)
+            return DissimilaritiesComposition(self.axes, self.weigh, self.matrices(data), data, compute)
         return super().composition(data, compute, share)
 
     def compared(self, data: Input, model: Model) -> Input:
@@ -132,7 +139,7 @@ class STATIS(GroupedMethod):
         normalized = data.normalized()
         matrices = matrices_of(normalized)
         compared = kernel_products([products_of(matrix) for matrix in matrices], data.view_names)
-        norms, weights = self.weigh(compared, np.ones(len(matrices), dtype=bool))
+        norms, weights = self.weigh(compared, active_of(self.matrices(data)))
         return np.asarray(np.sqrt(sum(matrix**2 * (weight / norm) for matrix, norm, weight in zip(
             matrices, norms, weights, strict=True))))
 
@@ -140,9 +147,14 @@ class STATIS(GroupedMethod):
         """Check axes, weights and what each table says by its kernel, computed again."""
         if isinstance(subject.data, ViewedDissimilarities):
             yield from projector_checks(subject, reproduces=False)
-            yield from matrix_checks(subject.data, subject.model, self.norm)
+            yield from matrix_checks(subject.data, subject.model, active_of(self.matrices(subject.data)), self.norm)
         else:
             yield from super().checks(subject)
+
+
+def active_of(groups: Sequence[ColumnGroup]) -> AnyArray:
+    """Return flags (g) of groups that take part in the axes."""
+    return np.array([group.active for group in groups], dtype=bool)
 
 
 def matrices_of(data: ViewedDissimilarities) -> list[Array]:
@@ -210,6 +222,7 @@ class DissimilaritiesComposition(Composition[Model]):
 
     axes: Axes
     weigh: Callable[[TableProducts, AnyArray], tuple[Array, Array]]
+    groups: Sequence[ColumnGroup]  # the matrices
     data: ViewedDissimilarities
     compute: Compute
 
@@ -235,7 +248,7 @@ class DissimilaritiesComposition(Composition[Model]):
     @FitStage
     def weighted(self) -> tuple[Array, Array]:
         """The norms s and weights w."""
-        return self.weigh(self.compared, np.ones(len(self.kernels), dtype=bool))
+        return self.weigh(self.compared, active_of(self.groups))
 
     @weighted.cost
     def _(self) -> list[Step]:
@@ -270,7 +283,7 @@ class DissimilaritiesComposition(Composition[Model]):
             compared=self.compared, norms=norms, weights=weights, partial=True,
             eigenvalues=np.array([float((unit**2).plain(np.asarray(value))) for unit, value in zip(
                 self.data.units, self.compared.eigenvalues, strict=True)]),
-            groups=[(name, True, 0) for name in self.data.view_names])
+            groups=[(group.name, group.active, 0) for group in self.groups])
         figures: dict[str, Any] = figures_of(says)
         return Model(embedding=coordinates, projector=replace(NOT_PLACED), groups=says, fit=figures,
                      spectrum=Spectrum.of_values(found.eigenvalues, found.total, complete=True))

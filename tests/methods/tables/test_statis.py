@@ -11,7 +11,7 @@ from mlcli.core.chain.tables import TableProducts
 from mlcli.errors import ConfigError, DataError
 from mlcli.methods import METHODS
 from mlcli.methods.tables.statis import STATIS, products_of
-from tests.support import dissimilarities, distances, features, fit, matrices
+from tests.support import checks_of, dissimilarities, distances, features, fit, matrices
 from tests.wording import Wording
 
 POINTS = np.random.default_rng(3).standard_normal((6, 2))
@@ -21,6 +21,25 @@ MATRIX = distances(POINTS)
 def test_a_matrix_that_tells_no_points_apart_is_refused(wording: Wording) -> None:
     with wording.raises(DataError, "CONSTANT-GROUP"):
         fit("statis", matrices([MATRIX, np.zeros((6, 6))]))
+
+
+def test_a_supplementary_matrix_changes_no_axis_and_is_described_like_the_others() -> None:
+    others = [MATRIX, distances(POINTS**3), distances(np.exp(POINTS))]
+    data = matrices([*others, distances(POINTS[::-1])])
+    model, alone = fit("statis", data, supplementary=["table 4"]), fit("statis", matrices(others))
+    assert np.allclose(model.embedding, alone.embedding, atol=1e-13)
+    assert np.allclose(model.groups.weights, [*alone.groups.weights, 0], atol=1e-14)
+    assert np.allclose(model.groups.coordinates[:3], alone.groups.coordinates, atol=1e-13)
+    assert model.groups.coordinates[3].any()
+    verdicts = [{check.verdict for check in checks_of(STATIS(supplementary=names), data, model)}
+                for names in (("table 4",), ())]
+    assert "fail" not in verdicts[0] and "fail" in verdicts[1]
+
+
+@pytest.mark.parametrize("names", [["table 3"], ["table 1", "table 2"]])
+def test_supplementary_names_of_no_matrix_or_of_all_are_refused(names: list[str], wording: Wording) -> None:
+    with wording.raises(ConfigError, "GROUPS"):
+        fit("statis", matrices([MATRIX, distances(POINTS**3)]), supplementary=names)
 
 
 def opposed(count: int) -> list[Array]:
