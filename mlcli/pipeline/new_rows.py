@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from mlcli.base.values.compute import Compute
 from mlcli.core.similarities.projector import require_projector
-from mlcli.data.options.input import Input, View
+from mlcli.data.options.input import Input
 from mlcli.data.prepare.missing import NEW, refuse
 from mlcli.data.prepare.views import errors_for_view, join_columns, match_views
 from mlcli.data.read.detect_pairs import refuse_resemblance
@@ -40,9 +40,9 @@ def read_rows(run: StoredModel, own: Input, new: Input, compute: Compute, *, who
 
 def _rows_of_files(run: StoredModel, own: Input, new: Input, compute: Compute, *, closed: bool) -> Table:
     """The rows to place of a run of several files, from as many, matched by id."""
-    files = [new.replace(view=View()), *(new.of_view(view) for view in new.views)]
+    files = new.files
     require_files(run, len(files))
-    olds = [own.replace(view=View()), *(own.of_view(view) for view in own.views)] if own.views else [own] * len(files)
+    olds = own.files if own.views else [own] * len(files)
     tables = list[Table]()
     for number, (file, old, (name, held)) in enumerate(zip(files, olds, run.files.items(), strict=True)):
         known = {column: run.categories[called] for column, called in zip(

@@ -22,7 +22,7 @@ from mlcli.data.files.source import open_input
 from mlcli.data.formats.h5ad import GENES, MAIN, OF_GENES, Annotations, is_anndata, row_frame, split_key
 from mlcli.data.formats.hdf5_file import Hdf5, open_hdf5
 from mlcli.data.options.formats import HDF5
-from mlcli.data.options.input import Input, LabelFile, View
+from mlcli.data.options.input import Input, LabelFile
 from mlcli.data.options.numbers import is_number
 from mlcli.data.options.wording import nearest, place
 from mlcli.data.read.chosen_rows import column_of, is_column
@@ -128,7 +128,8 @@ def columns_of_files(run: FinishedRun, folder: Path, names: Sequence[str], given
     only for columns that those before it lack. Raises what `columns_of_input` does.
     """
     config = moved(run.config, run.manifest, given, ())
-    files, found, lacking = files_of(config), dict[str, Column](), list(names)
+    labels = config.input.labels if config.input.where else LabelFile()  # conditions may be about labels
+    files, found, lacking = config.input.replace(labels=labels).files, dict[str, Column](), list(names)
     for number, (file, (path, state)) in enumerate(zip(
             files, input_states(config, run.manifest["input"], (given,)), strict=False)):
         if lacking:
@@ -153,13 +154,6 @@ def column_of_file(run: FinishedRun, folder: Path, config: RunConfig, name: str,
         if error.code != "E-REPORT-LABEL":
             raise
         return None
-
-
-def files_of(config: RunConfig) -> list[Input]:
-    """Return the options by which each file of a run is read, without labels that no row needs."""
-    input = config.input
-    labels = input.labels if input.where else LabelFile()  # conditions may be about labels
-    return [input.replace(view=View(), labels=labels), *map(input.of_view, input.views)]
 
 
 def columns_of_file(run: FinishedRun, folder: Path, config: RunConfig, names: Sequence[str],

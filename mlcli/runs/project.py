@@ -13,7 +13,7 @@ from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.naming import listed
 from mlcli.core.similarities.projector import Projector, require_projector
-from mlcli.data.options.input import Input, View
+from mlcli.data.options.input import Input
 from mlcli.data.options.wording import counted
 from mlcli.data.prepare.views import match_views
 from mlcli.data.read.chosen_rows import require_all
@@ -71,7 +71,7 @@ def place_views(folder: Path, manifest: Mapping[str, Any], run: StoredModel, new
     Raises ConfigError for views that the run does not have, or whose rows together give no coordinates, and DataError
     for rows that not all files have.
     """
-    inputs = [new.replace(view=View()), *(new.of_view(view) for view in new.views)]
+    inputs = new.files
     numbers = list(views) or list(range(1, len(inputs) + 1))
     require_views(run, numbers, len(inputs))
     tables = [rows_of_view(folder, manifest, run, given, number, compute)

@@ -191,6 +191,11 @@ class Input(Options):
         """The sections of the second view and further ones."""
         return () if self.view.path is None else (self.view, *self.view.further)
 
+    @property
+    def files(self) -> "list[Input]":
+        """The options by which each file is read: the first one without its views, and each view."""
+        return [self.replace(view=View()), *map(self.of_view, self.views)]
+
     def of_view(self, view: View | FurtherView) -> "Input":
         """Return the input of a view, in the conventions of the first; what neither chose is not chosen."""
         kept = {name: getattr(self, name) for name in type(self).model_fields
