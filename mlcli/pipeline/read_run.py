@@ -24,7 +24,7 @@ from mlcli.data.table.table import Table
 from mlcli.errors import ConfigError
 from mlcli.findings import FINDINGS
 from mlcli.findings.finding import Finding
-from mlcli.findings.frame.finished_run import Embedding, FinishedRun
+from mlcli.findings.frame.finished_run import Embedding, FinishedRun, files_in
 from mlcli.findings.frame.result import Result
 from mlcli.findings.spectrum import TABLE as SPECTRUM
 from mlcli.report.tables import Form, Name
@@ -229,12 +229,8 @@ def require_names(paths: Sequence[str], others: Sequence[str]) -> None:
 
 
 def facts_of_views(known: dict[str, Any], count: int) -> list[dict[str, Any]]:
-    """Return what a run recorded of the second view and further ones, each within that of the view before."""
-    found = []
-    for _ in range(count):
-        known = known.get("view") or {}
-        found.append(known)
-    return found
+    """Return what a run recorded of the second view and further ones; nothing of those that its record lacks."""
+    return [dict(facts) for facts in (*files_in(known)[1:], *[{}] * count)][:count]
 
 
 def existing_path(path: str, known: dict[str, Any]) -> str:

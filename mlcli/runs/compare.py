@@ -16,7 +16,7 @@ from mlcli.config.describe import differences
 from mlcli.core.permutations import Permutations
 from mlcli.data.table.row_numbers import RowNumbers, take_ids
 from mlcli.errors import ConfigError, DataError
-from mlcli.findings.frame.finished_run import FinishedRun, files_of
+from mlcli.findings.frame.finished_run import FinishedRun, files_in
 from mlcli.findings.quality import QualityFinding
 from mlcli.findings.quality.measure import relevant_measures
 from mlcli.findings.quality.section import MEASURES
@@ -138,7 +138,7 @@ def _side(name: str, run: FinishedRun, rows: Indices) -> Side:
     options = {item.path: (item.value, item.default) for item in differences(run.config)
                if item.path.startswith(COMPARED)}
     source = run.manifest["input"]
-    views = [(str(view["path"]), view.get("sha256")) for view in files_of(source)[1:]]
+    views = [(str(view["path"]), view.get("sha256")) for view in files_in(source)[1:]]
     return Side(name=name, method=str(run.manifest["method"]), input=str(source["path"]), sha256=source.get("sha256"),
                 views=views, rows=len(run.embedding.ids), values=_rows_of(run, rows), eigenvalues=eigenvalues,
                 proportions=run.proportions, quality=measures, seconds=run.manifest.get("seconds"), options=options,

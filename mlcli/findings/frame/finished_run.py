@@ -155,18 +155,18 @@ class FinishedRun:
     @property
     def name(self) -> str:
         """The method and the names of the input's files."""
-        paths = [str(file["path"]) for file in files_of(self.manifest["input"])]
+        paths = [str(file["path"]) for file in files_in(self.manifest["input"])]
         called = ["standard input" if path == "-" else path.rstrip("/").rpartition("/")[2] for path in paths]
         more = f" and {len(called) - NAMED} more" if len(called) > NAMED else ""
         return f"{self.manifest['method']}: {', '.join(called[:NAMED])}{more}"
 
 
-def files_of(given: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def files_in(given: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return what run.json has of each file of an input: the first, and its views."""
     further = given.get("view")
-    return [given, *([] if further is None else files_of(further))]
+    return [given, *([] if further is None else files_in(further))]
 
 
 def widths_of(given: Mapping[str, Any]) -> list[int]:
     """Return the number of columns of an input of features and of each of its further files, as run.json has them."""
-    return [int(file["columns"]) for file in files_of(given)]
+    return [int(file["columns"]) for file in files_in(given)]

@@ -9,7 +9,7 @@ from mlcli.base.units import percent
 from mlcli.config.describe import differences
 from mlcli.findings import FINDINGS, stage_sentence
 from mlcli.findings.finding import Place
-from mlcli.findings.frame.finished_run import FinishedRun, files_of, widths_of
+from mlcli.findings.frame.finished_run import FinishedRun, files_in, widths_of
 from mlcli.findings.frame.onto import fit_alone
 from mlcli.findings.loadings import LoadingsFinding
 from mlcli.report.drawing.html import (
@@ -160,7 +160,7 @@ def columns_of(given: Mapping[str, Any]) -> str:
 def what_was_run(run: FinishedRun) -> Part:
     """Return method, input, sizes, seed, versions, and the options that differ from their defaults."""
     given, made = run.manifest["input"], run.manifest["embedding"]
-    files = files_of(given)[:FILES]
+    files = files_in(given)[:FILES]
     dropped = f", {number(made['dropped'])} rows left out (dropped.csv)" if made.get("dropped") else ""
     reduced: list[tuple[str, str]] = []
     if (first := run.manifest.get("reduced")) is not None:
@@ -241,7 +241,7 @@ def how_to_repeat(run: FinishedRun) -> Part:
     lines = [f"pip install manifold-cli=={run.manifest.get('mlcli')}",
              "# where the run was made, as relative paths stay so:", f"mlcli run RUN/config.yaml -o again{fed}",
              f"sha256sum {read}", f"# {given.get('sha256') or 'unknown'}",
-             *(line for file in files_of(given)[1:FILES] for line in (
+             *(line for file in files_in(given)[1:FILES] for line in (
                  f"sha256sum {quote(str(file['path']))}", f"# {file.get('sha256') or 'unknown'}"))]
     return section("How to repeat this run", verbatim("\n".join(lines)), fold("config.yaml", verbatim(run.config_text)))
 
