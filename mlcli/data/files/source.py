@@ -10,11 +10,13 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from concurrent.futures import Future
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import field
 from functools import cache
 from itertools import islice
 from pathlib import Path
+from queue import SimpleQueue
 from tempfile import TemporaryFile, gettempdir
 from typing import IO, Any, BinaryIO, TypeVar, cast
 
@@ -26,7 +28,7 @@ from mlcli.data.files.remote import RemoteFile, is_remote, state_of
 from mlcli.data.files.shared_handle import CHUNK, SharedFile, map_file
 from mlcli.data.options.wording import place
 from mlcli.errors import InputMissing, MlcliError, StorageError, UsageError
-from mlcli.process.file_hash import hash_of, state
+from mlcli.process.file_hash import hash_of, lower_priority, state
 
 
 class Digest:
@@ -282,6 +284,11 @@ def standard_input(compute: Compute) -> Iterator[Opened]:
 
 R = TypeVar("R")
 _open = threading.local()  # the last few files that a thread opened
+_awaited: set["FileId"] = set()  # files to be hashed once their content is read
+_hashes: dict["FileId", Future[str]] = {}  # of files whose content is being read, or was
+_queue: SimpleQueue[tuple["FileId", Future[str]]] = SimpleQueue()  # of these, to be hashed one after the other
+for _begun in (_awaited, _hashes):
+    os.register_at_fork(after_in_child=_begun.clear)  # a child has none of its parent's threads
 
 
 @frozen
@@ -304,6 +311,37 @@ class FileId:
         now = state_of(self.path) if is_remote(self.path) else state(stream.fileno())
         require_same(self.path, now == self.state)
         return cast(R, made)
+
+    def hash_with_reading(self) -> None:
+        """Hash the file when its content is first expected in this process: the disk then reads it once for both."""
+        _awaited.add(self)
+
+    def expect(self, start: int, stop: int) -> None:
+        """Let the system read bytes that are needed next from the disk meanwhile, where it can."""
+        if is_remote(self.path):
+            return
+        with suppress(KeyError):
+            _awaited.remove(self)
+            _hashes[self] = Future()
+            _queue.put((self, _hashes[self]))
+            _start_hashing()
+        if sys.platform == "linux":
+            descriptor = self.open_once(plain_stream).fileno()
+            with suppress(OSError):  # of a file system that takes no advice
+                for place in range(start, stop, CHUNK):  # of more bytes at once it would read the first ones alone
+                    os.posix_fadvise(descriptor, place, min(CHUNK, stop - place), os.POSIX_FADV_WILLNEED)
+
+    def sha256(self) -> str:
+        """Return the hash of all bytes, which may have begun with reading.
+
+        Raises StorageError if the file changed, and InputMissing if it is gone.
+        """
+        if is_remote(self.path):
+            return remote_hash(self.path, self.state)
+        begun = _hashes.pop(self, None)
+        found = _hash(self) if begun is None else begun.result()
+        self._stream().close()  # which compares the state
+        return found
 
     def fill(self, position: int, buffer: memoryview) -> None:
         """Read the bytes from a position on until a buffer of bytes is full; raises StorageError where they end before.
@@ -330,6 +368,29 @@ class FileId:
     def key(self) -> str:
         """The text that distinguishes the file in cache keys."""
         return f"{self.path} {self.state}"
+
+
+@cache
+def _start_hashing() -> None:
+    """Start the thread that hashes files, which the program does not wait for at exit."""
+    threading.Thread(target=_hash_queued, name="hash", daemon=True).start()
+
+
+def _hash_queued() -> None:
+    """Hash the files of the queue, with time that other threads leave."""
+    lower_priority()
+    while True:
+        id, begun = _queue.get()
+        try:
+            begun.set_result(_hash(id))
+        except Exception as error:
+            begun.set_exception(error)
+
+
+def _hash(id: FileId) -> str:
+    """Return the hash of the bytes of a file."""
+    with os.fdopen(open_regular(id.path), "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def plain_stream(stream: BinaryIO) -> BinaryIO:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import field
 from functools import cached_property, partial
-from itertools import chain
+from itertools import chain, groupby, pairwise
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -50,18 +50,24 @@ BUFFERED = 1 << 26  # bytes of a row group above which columns are read through 
 BUFFER = 1 << 16  # bytes of such a buffer
 BATCHES = 3  # batches of a column in memory, at most: those of its row group, and a copy
 PAGE, DICTIONARY = 20_000, 1 << 20  # rows of a page of a column, and bytes of its dictionary, as most writers have them
+AHEAD = 2  # row groups that the disk reads meanwhile
 ALLOCATED = 1.35  # bytes taken by an allocator for each requested byte, for varying sizes
 
 
 @contextmanager
 def arrow_file(opened: Opened) -> Iterator[Any]:
-    """Open an input for Arrow, whose threads read a file by themselves where its descriptor has a name."""
+    """Open an input for Arrow."""
+    with opened.stream() as stream:
+        yield native_file(stream)
+
+
+def native_file(stream: BinaryIO) -> Any:
+    """Return a file that Arrow's threads read without the interpreter, where a descriptor has a name; else the stream.
+    """
     try:
-        file = None if opened.descriptor < 0 else pyarrow().OSFile(f"/dev/fd/{opened.descriptor}")
-    except OSError:
-        file = None
-    with opened.stream() if file is None else file as stream:
-        yield stream
+        return pyarrow().OSFile(f"/dev/fd/{stream.fileno()}")
+    except OSError:  # which a stream without a descriptor raises too
+        return stream
 
 
 @frozen
@@ -155,14 +161,15 @@ def parquet_file(stream: BinaryIO) -> Any:
     """Return an open Parquet file."""
     from pyarrow import parquet
 
-    return parquet.ParquetFile(stream, page_checksum_verification=True, pre_buffer=False)
+    return parquet.ParquetFile(native_file(stream), page_checksum_verification=True, pre_buffer=False)
 
 
 def buffered_parquet(stream: BinaryIO) -> Any:
     """Return an open Parquet file with small buffers for its columns."""
     from pyarrow import parquet
 
-    return parquet.ParquetFile(stream, page_checksum_verification=True, pre_buffer=False, buffer_size=BUFFER)
+    return parquet.ParquetFile(native_file(stream), page_checksum_verification=True, pre_buffer=False,
+                               buffer_size=BUFFER)
 
 
 def largest_group(metadata: Any, columns: int) -> tuple[int, float]:
@@ -189,10 +196,20 @@ def column_bytes(batch: int, rows: int, stored: float) -> float:
 
 
 @frozen
+class RowGroup:
+    """A row group of one of several files."""
+
+    file: FileId
+    number: int  # in the file
+    first: int  # its first row, of those of all files
+    stored: int  # bytes before compression
+
+
+@frozen
 class ParquetRows(GroupedRows):
     """Chosen columns of one or several Parquet files, row group by row group."""
 
-    groups: tuple[tuple[FileId, int, int], ...]  # each with its file, its number there and its first row of all
+    groups: tuple[RowGroup, ...]
     rows: int
     names: tuple[str, ...]  # of columns of numbers
     large: bool  # whether a row group, or a column of lists, is too large to keep in compressed form
@@ -214,11 +231,11 @@ class ParquetRows(GroupedRows):
     @cached_property
     def bounds(self) -> tuple[int, ...]:
         """First rows of row groups, and the number of rows."""
-        return (*(first for *_, first in self.groups), self.rows)
+        return (*(group.first for group in self.groups), self.rows)
 
     def parts(self, number: int) -> Iterator[Part]:
         """Yield the rows of a row group."""
-        first, path = self.bounds[number], self.groups[number][0].path
+        first, path = self.bounds[number], self.groups[number].file.path
         for batch in self.batches(number, tuple(self.sources), self.decoded):
             for start in range(0, batch.num_rows, self.part):
                 yield first + start, self.numbers(batch.slice(start, self.part), first + start, path)
@@ -227,7 +244,7 @@ class ParquetRows(GroupedRows):
 
     def text_parts(self, number: int, names: tuple[str, ...], most: int) -> Iterator[list[list[str]]]:
         """Yield columns of texts of a row group, at most `most` rows at a time."""
-        path, first = self.groups[number][0].path, self.bounds[number]
+        path, first = self.groups[number].file.path, self.bounds[number]
         for batch in self.batches(number, names, most):
             yield [as_texts(batch.column(name), name, path) for name in names]
             first += batch.num_rows
@@ -235,21 +252,40 @@ class ParquetRows(GroupedRows):
 
     def batches(self, number: int, names: tuple[str, ...], rows: int) -> Iterator[Any]:
         """Yield some columns of a row group, `rows` rows at a time."""
-        id, group, _ = self.groups[number]
-        with block_faults(id.path, "Parquet"):
-            file = id.open_once(buffered_parquet if self.large else parquet_file)
-            for batch in file.iter_batches(rows, [group], list(names), use_threads=False):
+        group = self.groups[number]
+        with block_faults(group.file.path, "Parquet"):
+            file = group.file.open_once(buffered_parquet if self.large else parquet_file)
+            if 2 * len(names) >= file.metadata.num_columns:  # of few columns the disk reads little
+                self._expect(number)
+            for batch in file.iter_batches(rows, [group.number], list(names), use_threads=False):
                 batch.validate(full=True)
                 yield batch
+
+    def _expect(self, number: int) -> None:
+        """Have the disk read what comes after a row group: of its columns a little of each is decoded at a time."""
+        for coming in range(number + (number > 0), min(number + AHEAD + 1, len(self.groups))):
+            self.groups[coming].file.expect(*self._spans[coming])
+
+    @cached_property
+    def _spans(self) -> list[tuple[int, int]]:
+        """The first byte of each row group in its file, and the first one after it, nearly: by the groups' sizes.
+
+        The metadata of columns, which say it, are not read (see above).
+        """
+        found = list[tuple[int, int]]()
+        for file, groups in groupby(self.groups, lambda group: group.file):
+            ends = np.cumsum([0, *(group.stored for group in groups)])
+            found += pairwise((ends * (file.state[0] / max(ends[-1], 1))).astype(int).tolist())
+        return found
 
     def _require(self, number: int, end: int) -> None:
         """Raise DataError for a row group with another number of rows than announced."""
         if end != self.bounds[number + 1]:
-            raise corrupt(self.groups[number][0].path, "Parquet", ValueError("rows are missing that it announces"))
+            raise corrupt(self.groups[number].file.path, "Parquet", ValueError("rows are missing that it announces"))
 
     def key(self) -> str:
         """Return the files and the columns, for cache keys."""
-        return repr(([(id.key, group) for id, group, _ in self.groups], self.names))
+        return repr(([(group.file.key, group.number) for group in self.groups], self.names))
 
 
 def blocks_of(opened: Opened, input: Input, compute: Compute, known: tuple[str, ...]) -> BlockFile:
@@ -264,7 +300,7 @@ def of_parts(ids: Sequence[FileId], input: Input) -> BlockFile:
 
 def _of_files(ids: Sequence[FileId], input: Input, size: int = 0) -> BlockFile:
     """Return the row groups of files in order; with `size`, the bytes of a file, texts are checked against limits."""
-    groups: list[tuple[FileId, int, int]] = []
+    groups: list[RowGroup] = []
     rows, large, schema, stored, columns = 0, False, None, 0.0, Columns([], [], {})
     require: Require = no_limits
     for id in ids:
@@ -276,7 +312,7 @@ def _of_files(ids: Sequence[FileId], input: Input, size: int = 0) -> BlockFile:
             schema, stored = file.schema_arrow, max(stored, largest_group(file.metadata, len(columns.names))[1])
             for number in range(file.metadata.num_row_groups):
                 group = file.metadata.row_group(number)
-                groups += [(id, number, rows)] * (group.num_rows > 0)
+                groups += [RowGroup(id, number, rows, int(group.total_byte_size))] * (group.num_rows > 0)
                 rows = rows + group.num_rows
                 large = large or group.total_byte_size > BUFFERED or bool(columns.lengths)
             if size:

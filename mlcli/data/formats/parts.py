@@ -11,7 +11,7 @@ from mlcli.base.rows.blocks import in_order
 from mlcli.base.values.compute import Compute
 from mlcli.data.files.arrow import arrow_reading
 from mlcli.data.files.remote import is_remote, parts_under, state_of
-from mlcli.data.files.source import FileId, open_regular, remote_hash, require_same
+from mlcli.data.files.source import FileId, open_regular
 from mlcli.data.formats.block_file import BlockFile
 from mlcli.data.formats.cell_names import matrix_in, name_files
 from mlcli.data.formats.reader import reader_of
@@ -44,8 +44,10 @@ def parts_of(path: str) -> list[str]:
 
 def source_of_files(path: str, ids: list[FileId], format: str) -> Source:
     """Return the source of a table in several files of one folder; asked for, their hashes raise StorageError."""
+    for id in ids:
+        id.hash_with_reading()
     known = cache(lambda: {Path(id.path).name: {"bytes": id.state[0], "sha256": found}
-                           for id, found in zip(ids, in_order(_hash, ids), strict=True)})
+                           for id, found in zip(ids, in_order(FileId.sha256, ids), strict=True)})
     return Source(path, cache(lambda: combined_hash(known())), sum(id.state[0] for id in ids), format,
                   Hashes(known, tuple(PurePath(id.path).name for id in ids)))
 
@@ -81,16 +83,6 @@ class Hashes(Mapping[str, Mapping[str, Any]]):
 
     def __len__(self) -> int:
         return len(self._names)
-
-
-def _hash(id: FileId) -> str:
-    if is_remote(id.path):
-        return remote_hash(id.path, id.state)
-    descriptor = open_regular(id.path)
-    with os.fdopen(descriptor, "rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
-        require_same(id.path, state(file.fileno()) == id.state)
-    return found
 
 
 def combined_hash(files: Mapping[str, Mapping[str, Any]]) -> str:

@@ -1,5 +1,7 @@
 """Parquet files of many columns and row groups come out as the table they hold."""
 
+import hashlib
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -8,11 +10,12 @@ import pytest
 from pyarrow import parquet
 
 from mlcli.base.values.compute import Compute
+from mlcli.data.files.source import FileId
 from mlcli.data.formats import columns
 from mlcli.data.formats.parquet import column_bytes
 from mlcli.data.options.input import Input
 from mlcli.data.read.table import read
-from mlcli.errors import DataError, RefusedByPlan
+from mlcli.errors import DataError, RefusedByPlan, StorageError
 
 VALUES = np.random.default_rng(0).standard_normal((500, 60))
 
@@ -112,3 +115,46 @@ def test_arrow_reads_through_a_stream_where_descriptors_have_no_names(tmp_path: 
     found = read(Input(path=path, id_column="name", label_columns=("kind",)))
     assert np.array_equal(found.values, wanted.values)
     assert (found.ids, found.labels) == (wanted.ids, wanted.labels)
+
+
+def folder_of_parts(folder: Path, parts: int = 3) -> list[Path]:
+    """Write a table of four columns in several files, each of three row groups."""
+    values = np.random.default_rng(0).standard_normal((parts, 60, 4))
+    files = [folder / f"part{number}.parquet" for number in range(parts)]
+    for path, some in zip(files, values, strict=True):
+        parquet.write_table(pa.table({f"x{column}": some[:, column] for column in range(4)}), path, row_group_size=20)
+    return files
+
+
+def test_the_files_of_a_folder_are_hashed_as_they_are_read(tmp_path: Path) -> None:
+    files = folder_of_parts(tmp_path)
+    source = read(Input(path=str(tmp_path))).source
+    assert source is not None
+    assert {name: known["sha256"] for name, known in source.files.items()} == {
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+def test_a_file_of_a_folder_that_changes_after_it_was_read_is_refused(tmp_path: Path) -> None:
+    files = folder_of_parts(tmp_path)
+    source = read(Input(path=str(tmp_path))).source
+    assert source is not None
+    with files[1].open("ab") as file:
+        file.write(b"more")
+    with pytest.raises(StorageError) as caught:
+        source.digest()
+    assert (caught.value.code, str(files[1]) in str(caught.value.where)) == ("E-CHANGED", True)
+
+
+@pytest.mark.parametrize(("columns", "advised"), [((), True), (("x0", "x2"), True), (("x1",), False)])
+def test_the_disk_reads_ahead_what_is_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                             columns: tuple[str, ...], *, advised: bool) -> None:
+    """All bytes of all files but for little at the edges of row groups; nothing where few columns are read."""
+    spans: dict[str, list[tuple[int, int]]] = {}
+    monkeypatch.setattr(FileId, "expect", lambda id, *span: spans.setdefault(id.path, []).append(span))
+    files = folder_of_parts(tmp_path)
+    read(Input(path=str(tmp_path), columns=columns))
+    assert set(spans) == {str(path) for path in files if advised}
+    for path, found in spans.items():
+        every = sorted(set(found))
+        assert every[0][0] == 0 and every[-1][1] == Path(path).stat().st_size
+        assert all(before[1] == after[0] for before, after in pairwise(every))
