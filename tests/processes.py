@@ -28,6 +28,14 @@ def neutral(**settings: str) -> dict[str, str]:
     return {**left, **settings}
 
 
+def own_folders(place: Path) -> dict[str, str]:
+    """The variable by which pytest makes its folders in a place.
+
+    In the usual one it deletes those of earlier sessions, all files of a suite among them.
+    """
+    return {"PYTEST_DEBUG_TEMPROOT": str(place)}
+
+
 def program() -> list[str]:
     """The command of the installed program; never the source tree, whatever the folder: -P."""
     script = Path(sys.executable).with_name("mlcli")

@@ -10,7 +10,7 @@ import pytest
 
 import tests.wording
 from mlcli.errors import DataError
-from tests.processes import neutral
+from tests.processes import neutral, own_folders
 from tests.wording import OPTION, ROOT, Wording, comparing, stored
 
 ERROR = DataError("SOME", "a thing was found", where="data.csv", hint="mend it")
@@ -81,7 +81,7 @@ def test_the_command_stores_what_is_said_now_and_prints_old_and_new(tmp_path: Pa
 
     def command(*arguments: str) -> tuple[int, str]:
         done = subprocess.run([sys.executable, "-m", "tests.wording", *arguments], cwd=tmp_path,
-                              env=neutral(CI=""), capture_output=True, text=True, check=False)
+                              env=neutral(CI="", **own_folders(tmp_path)), capture_output=True, text=True, check=False)
         return done.returncode, done.stdout
 
     assert command("tests/test_one.py")[0] == 1 and json.loads(snapshot.read_text()) == before

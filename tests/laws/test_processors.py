@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mlcli.native import machine_levels
-from tests.processes import neutral
+from tests.processes import neutral, own_folders
 
 pytestmark = pytest.mark.medium
 
@@ -22,8 +22,8 @@ SETTINGS = {"base": "Prescott", "v3": "Haswell", "none": "Zen"}
 
 
 @pytest.mark.parametrize(("level", "core"), SETTINGS.items())
-def test_the_laws_hold_with_other_instructions(level: str, core: str) -> None:
-    settings = {"OPENBLAS_CORETYPE": core}
+def test_the_laws_hold_with_other_instructions(level: str, core: str, tmp_path: Path) -> None:
+    settings = {"OPENBLAS_CORETYPE": core, **own_folders(tmp_path)}
     if level == "none" or level in machine_levels():  # else this processor does not run it, or nothing is built
         settings["MLCLI_SIMD"] = level
     laws = [str(HERE / law) for law in LAWS]
