@@ -56,10 +56,19 @@ def pytest_sessionstart(session: pytest.Session) -> None:
                                 "install it anew: .venv/bin/pip install '.[test]'")
 
 
-def pytest_collection_finish() -> None:
-    """Keep what was collected out of each later collection of garbage: a tenth of the everyday suite's time."""
-    gc.collect()
-    gc.freeze()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Collect no garbage while tests are collected, as nearly all of it stays, and keep that out of later collections.
+
+    A tenth of the everyday suite's time.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.fixture(autouse=True, scope="session")
