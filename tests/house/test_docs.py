@@ -109,6 +109,19 @@ def test_paths_in_help_lead_somewhere(capsys: pytest.CaptureFixture[str]) -> Non
         assert count or arguments not in ([], ["run"], ["plan"])
 
 
+def test_every_statement_of_the_notes_names_a_test_that_exists() -> None:
+    """And every test of the file for statements of the notes is named."""
+    section = (ROOT / "docs" / "notes.md").read_text(encoding="utf-8").partition("\n## 6. ")[2]
+    rows = [line for line in section.splitlines() if line.startswith("| ") and not line.endswith("| test |")]
+    named = [re.fullmatch(r"\| [^|]+ \| `([\w/]+\.py)::(test_\w+)` \|", row) for row in rows]
+    assert [row for row, found in zip(rows, named, strict=True) if not found] == [] and len(rows) > 100
+    tests = {found.groups() for found in named if found}
+    defined = {(path, name) for path in {path for path, _ in tests} for name in re.findall(
+        r"^def (test_\w+)\(", (ROOT / path).read_text(encoding="utf-8"), re.MULTILINE)}
+    assert tests - defined == set()
+    assert {test for test in defined if test[0] == "tests/laws/theorems/test_notes.py"} - tests == set()
+
+
 def commands(text: str) -> Iterator[tuple[str, list[str]]]:
     """The commands in a page's blocks and sentences, each with the words that follow it."""
     lines = [line for block in re.findall(r"```sh\n(.*?)```", text, re.DOTALL) for line in block.splitlines()]

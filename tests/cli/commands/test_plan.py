@@ -54,6 +54,15 @@ def test_points_have_rows_and_columns(mlcli: Caller) -> None:
     assert called.out.startswith("pca: 30 rows x 3 columns, ")
 
 
+def test_fewer_columns_take_less_time_and_memory(mlcli: Caller) -> None:
+    np.save("wide.npy", np.random.default_rng(0).random((500, 400)))
+    whole, fewer = ({step["stage"]: step for step in json.loads(
+        mlcli("plan", "wide.npy", "-m", "isomap", *chosen, "--json").out)["steps"]}
+        for chosen in ([], ["--columns", "x1:x20"]))
+    for stage in ("prepare", "neighbors"):
+        assert fewer[stage]["seconds"] < whole[stage]["seconds"] and fewer[stage]["memory"] < whole[stage]["memory"]
+
+
 @pytest.fixture
 def roll() -> str:
     """A swiss roll of more points than the whole spectrum is computed for."""
