@@ -62,6 +62,7 @@ from mlcli.errors import ConfigError, DataError, option, options_in
 
 Names = Sequence[Any] | None
 NAMED = ("columns", "column_names", "schema")  # attributes of tables, which a single column does not have
+ONE_DIMENSION = "give one column as x[:, [0]] or x.reshape(-1, 1), and one row as x.reshape(1, -1)"
 ONE_LENGTH = "give all lists one length, or leave the column out"
 CHOICES = ("rows", "where", "columns")
 OF_FILES = ("format", "header", "separator", "decimal", "encoding", "missing_markers", "rows", "where", "labels",
@@ -122,11 +123,15 @@ def table_of(array: Any, input: Input, compute: Compute, *, ids: Names = None, c
 
 
 def views_of(given: Any) -> list[Any]:
-    """Return the tables of further views: none, one, or those of a list, whose elements have rows and columns."""
+    """Return the tables of further views: none, one, or those of a list of tables.
+
+    A list of lists of numbers is one table, by its rows. A list of arrays is several, as `[x[:, 0]]` means a column,
+    which is refused as a table of one dimension.
+    """
     if given is None:
         return []
     several = isinstance(given, list | tuple) and any(  # and not the rows of one table, as lists
-        is_frame(part) or is_annotated(part) or is_sparse_array(part) or getattr(part, "ndim", 0) == 2
+        is_frame(part) or is_annotated(part) or is_sparse_array(part) or hasattr(part, "__array__")
         or (isinstance(part, list | tuple) and part and isinstance(part[0], list | tuple)) for part in given)
     return [*given] if several else [given]
 
@@ -308,7 +313,7 @@ def doubles(array: Any) -> Array:
                         hint="give numbers in rows and columns") from None
     if given.ndim != 2 or given.dtype.kind not in KINDS:
         raise DataError("ARRAY", f"expected a 2-D array of numbers, got a {given.ndim}-D array of type {given.dtype}",
-        where=HERE, hint="give numbers in rows and columns")
+                        where=HERE, hint=ONE_DIMENSION if given.ndim == 1 else "give numbers in rows and columns")
     require_content(given.shape[0], given.shape[1], HERE)
     return np.ascontiguousarray(given, dtype=np.float64)
 

@@ -1,4 +1,4 @@
-"""Arrays in memory: the edges of a graph, as entries of a matrix."""
+"""Arrays in memory: the edges of a graph, as entries of a matrix, and the tables of several views."""
 
 import numpy as np
 import pytest
@@ -38,3 +38,20 @@ def test_edges_that_contradict_each_other_are_refused() -> None:
         with pytest.raises(DataError) as caught:
             graph_of(wrong)
         assert caught.value.code == code
+
+
+def test_one_column_is_a_table_of_two_dimensions() -> None:
+    """A list of arrays is a list of tables, also where one of them has one dimension only; a list of lists is one."""
+    rows = np.arange(12.0).reshape(4, 3)
+    for table, view, place in ((rows[:, 0], None, HERE), (rows, rows[:, 0], "view 2"), (rows, [rows[:, 0]], "view 2"),
+                               (rows, [rows, rows[:, 0]], "view 3")):
+        with pytest.raises(DataError) as caught:
+            table_of(table, Input(path=HERE), Compute(), view=view)
+        assert (caught.value.code, caught.value.where) == ("E-ARRAY", place)
+        assert caught.value.hint and "x[:, [0]]" in caught.value.hint
+    for view, widths in (([rows[:, [0]]], [1]), (rows.tolist(), [3]), ([rows, rows[:, :2].tolist()], [3, 2])):
+        found = table_of(rows, Input(path=HERE), Compute(), view=view).view
+        for width in widths:
+            assert found is not None and found.values.shape == (4, width)
+            found = found.view
+        assert found is None
