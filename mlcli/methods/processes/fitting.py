@@ -294,7 +294,7 @@ class GaussianProcessMethod(Method):
     judged_by: ClassVar = "reconstruction"
     missing: ClassVar = True
     powers: ClassVar = Powers(coordinates=0, spectrum=2)
-    ranked_by: ClassVar = "relevances of the axes"
+    ranked_by: ClassVar = "relevances"
     variance_shares: ClassVar = False
     rules: ClassVar = ()
     has_loadings: ClassVar = False
