@@ -25,6 +25,7 @@ class AxisCount(Options):
     """The base of options with the number of axes."""
 
     where: ClassVar[str]  # they stand in the configuration
+    noun: ClassVar[str] = "axes"  # what is counted
 
 
 Chosen = TypeVar("Chosen", bound=AxisCount)
@@ -36,7 +37,6 @@ class Axes(AxisCount):
     components: Count | Literal["auto"] = option(
         DEFAULT_COUNT, "Number of axes to keep, or as many as the dimension rules recommend (auto; docs/dimension.md).")
     where: ClassVar[str] = "method.axes"  # in the configuration
-    noun: ClassVar[str] = "axes"  # what is counted
 
     def resolved(self, limit: int, size: int) -> "Axes":
         """Return the options with a count of at most `limit` axes, 2 for auto.
@@ -45,7 +45,7 @@ class Axes(AxisCount):
         """
         if self.components == AUTO:
             return self.replace(components=min(DEFAULT_COUNT, max(limit, 1)))
-        return clip_count(self, self.count, limit, self.noun)
+        return clip_count(self, self.count, limit)
 
     @property
     def count(self) -> int:
@@ -81,15 +81,15 @@ def first_columns(directions: Array, count: int) -> Array:
     return np.pad(directions[:, :count], ((0, 0), (0, max(count - directions.shape[1], 0))))
 
 
-def clip_count(options: Chosen, count: int, limit: int, noun: str = "axes") -> Chosen:
+def clip_count(options: Chosen, count: int, limit: int) -> Chosen:
     """Return the options with a default count clipped to `limit`; raises ConfigError for a chosen count above it."""
     largest = max(limit, 1)
     if count <= largest:
         return options
     if options.chosen("components"):
-        raise ConfigError("COMPONENTS", f"{count} {noun} were requested, but the data has at most {largest}",
+        raise ConfigError("COMPONENTS", f"{count} {options.noun} were requested, but the data has at most {largest}",
                           where=f"{options.where}.components", hint=f"ask for at most {largest}")
-    note("N-COMPONENTS", f"{noun} kept: {largest}, as many as the data can have")
+    note("N-COMPONENTS", f"{options.noun} kept: {largest}, as many as the data can have")
     return options.model_copy(update={"components": largest})
 
 

@@ -45,7 +45,8 @@ def recommendation(rules: Sequence[str], verdicts: Mapping[str, RuleVerdict]) ->
     """Return the number of axes, the rule behind it, the rules that differ, their agreement, and the sentence.
 
     `rules` are the method's own, best first; docs/dimension.md gives the reasons for this order. Rules that apply
-    without doubt vote, each with a weight of one over its position; between equal sums the better rule decides.
+    without doubt vote, each with a weight of one over its position; between equal sums the better rule decides. Of a
+    method without rules the sentence has the estimates of the others alone; it is empty where there are none.
     """
     both = FACTORS in verdicts
     counts = {name: verdict.components for name, verdict in verdicts.items()
@@ -55,7 +56,8 @@ def recommendation(rules: Sequence[str], verdicts: Mapping[str, RuleVerdict]) ->
     voting = [name for name in rules if name in others]
     if not voting:
         estimates = f"Estimates: {_with_counts(others, both)}." if others else ""
-        said = ("No rule for the number of axes applies.", estimates, no_vote_sentence(counts, doubts, both))
+        said = ("No rule for the number of axes applies." if rules else "", estimates,
+                no_vote_sentence(counts, doubts, both))
         return {"components": None, "by": None, "differ": {}, "agreement": None,
                 "sentence": " ".join(part for part in said if part)}
     name = elect(voting, others)
@@ -188,9 +190,11 @@ def dimension(method: Method, model: Model, data: Input, compute: Compute, *, lo
 
 def apply_rules(evidence: Evidence) -> dict[str, RuleVerdict | NotApplicable]:
     """Return the verdict of every rule."""
+    counted = evidence.method.axes_options.noun
+    dimensions = estimates(evidence) if counted == "axes" else dict.fromkeys(
+        ("two_nn", "maximum_likelihood"), NotApplicable(f"a dimension is no number of {counted}"))
     return {**eigenvalue_verdicts(evidence), **likelihood_verdicts(evidence),
-            "residual_variance": residual_variance(evidence),
-            **estimates(evidence)}
+            "residual_variance": residual_variance(evidence), **dimensions}
 
 
 def eigenvalue_verdicts(evidence: Evidence) -> dict[str, RuleVerdict | NotApplicable]:

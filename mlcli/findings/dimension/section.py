@@ -10,13 +10,19 @@ from mlcli.report.figures.curves import curve
 
 
 def dimension(document: Mapping[str, Any], kept: int) -> Part:
-    """Return the recommended number of axes, the answer of each rule, and the residual variance by dimension."""
+    """Return the recommended number of axes, the answer of each rule, and the residual variance by dimension.
+
+    None where the method has no rules and nothing else says a number either.
+    """
+    said = document["recommendation"]["sentence"]
+    if not said:
+        return None
     both = FACTORS in document.get("rules", {})
     rows = [(words(name, both), number(rule.get("components")), rule.get("detail") or "", rule.get("rule") or "")
             for name, rule in document.get("rules", {}).items()]
     left = [(words(name, both), reason) for name, reason in document.get("left_out", {}).items()]
     inapplicable = "1 rule that does not apply" if len(left) == 1 else f"{len(left)} rules that do not apply"
-    return section("How many dimensions", sentence(document["recommendation"]["sentence"], "lead"),
+    return section("How many dimensions", sentence(said, "lead"),
                    table(("rule", "axes", "found", "what it says"), rows, (1,), (0,), said=True),
                    residuals(document, kept), stresses(document, kept),
                    fold(inapplicable, table(("rule", "why"), left)))

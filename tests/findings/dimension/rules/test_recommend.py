@@ -5,6 +5,7 @@ import pytest
 
 from mlcli.findings.dimension.evidence import RuleVerdict
 from mlcli.findings.dimension.rules import elect, recommendation
+from mlcli.findings.dimension.section import dimension
 from tests.findings.dimension.support import found
 
 RULES = ("residual_variance", "two_nn", "broken_stick", "elbow")
@@ -46,6 +47,15 @@ def test_without_a_rule_of_the_method_the_others_are_estimates() -> None:
     advice = recommendation(("elbow",), said(two_nn=5, **doubtful))
     assert advice["sentence"] == ("No rule for the number of axes applies. Estimates: TwoNN 5. Without a vote: "
                                   "maximum likelihood 12, broken stick 9 (too high).")
+    assert recommendation((), said(two_nn=5))["sentence"] == "Estimates: TwoNN 5."
+
+
+def test_a_method_without_rules_and_estimates_has_no_part_about_them() -> None:
+    """Clusters of `ib` have no dimension, and no eigenvalues."""
+    document = found("ib", np.random.default_rng(0).integers(1, 9, (30, 4)).astype(float))
+    assert document["rules"] == {} and document["recommendation"]["sentence"] == ""
+    assert document["left_out"]["two_nn"] == "a dimension is no number of clusters"
+    assert dimension(document, 2) is None
 
 
 def test_no_broken_stick_of_hundreds_of_pieces_and_no_two_nn_beyond_its_reach_decides() -> None:
