@@ -55,18 +55,18 @@ class Axes(AxisCount):
     def written(self, kept: int) -> None:
         """Return None: all values that rank the axes are written."""
 
-    def available_count(self, available: int) -> int:
-        """Return the number of axes to keep of `available` ones; one, of zeros, where there is none.
+    def available_count(self, available: int, of: str = "the data") -> int:
+        """Return the number of axes to keep of `available` ones that `of` has; one, of zeros, where there is none.
 
         Raises GeometryError where more were chosen.
         """
         if self.count <= available:
             return self.count
         if self.chosen("components") and self.count > max(available, 1):
-            raise GeometryError("AXES", f"{self.count} axes were requested, but the data has {available}",
+            raise GeometryError("AXES", f"{self.count} axes were requested, but {of} has {available}",
                                 where=f"{self.where}.components", hint=f"ask for at most {max(available, 1)}")
-        note("W-RANK", f"kept {available} of {self.count} axes: the data extends in no other direction"
-             if available else "the data extends in no direction: the embedding is zero")
+        note("W-RANK", f"kept {available} of {self.count} axes: {of} extends in no other direction"
+             if available else f"{of} extends in no direction: the embedding is zero")
         return max(available, 1)
 
 

@@ -13,7 +13,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.types import Array
 from mlcli.base.values.inputs import TwoViews
 from mlcli.core.eigen.options import Axes
-from mlcli.core.latent.canonical import ALIKE, Canonical, canonical, whiten_views
+from mlcli.core.latent.canonical import ALIKE, SHARED, Canonical, canonical, whiten_views
 from mlcli.core.whitening import Whitening, column_lengths
 from mlcli.errors import DataError, GeometryError
 
@@ -114,16 +114,16 @@ def openings(correlations: Array, beta: float | None, axes: Axes) -> tuple[float
     Where no `beta` is chosen it follows from the number of axes.
     """
     if not len(correlations):
-        return beta or 1.0, axes.available_count(0)
+        return beta or 1.0, axes.available_count(0, SHARED)
     critical = critical_betas(correlations)
     if beta is None:
-        count = axes.available_count(len(correlations))
+        count = axes.available_count(len(correlations), SHARED)
         return default_beta(critical, min(count, len(critical))), count
     opened = open_axes(correlations, beta)
     if not opened:
         raise GeometryError("BETA", f"no axis is open: beta is {beta:g}, and the first one opens at "
                             f"{critical[0]:.6g}", where="method.beta", hint="choose a larger one, or leave it out")
-    return beta, axes.available_count(opened) if axes.chosen("components") else opened
+    return beta, axes.available_count(opened, SHARED) if axes.chosen("components") else opened
 
 
 @frozen

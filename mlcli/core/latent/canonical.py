@@ -8,10 +8,12 @@ from mlcli.base.stages.stage import computed, note, stage
 from mlcli.base.stages.steps import Step, merge_steps
 from mlcli.base.types import Array
 from mlcli.base.values.inputs import Input, TwoViews, errors_of_view
+from mlcli.base.values.naming import listed
 from mlcli.core.eigen.options import first_columns
 from mlcli.core.linalg import singular, singular_step
 from mlcli.core.whitening import WHITE, Whitening, whiten
 
+SHARED = "what the views share"
 ALIKE = 1e-12  # 1 - ρ² below which a correlation is taken for 1
 
 
@@ -29,11 +31,13 @@ class Canonical:
 
 
 def whiten_views(data: TwoViews) -> list[Whitening]:
-    """Return the whitening of each view's columns, each column first scaled to one length."""
+    """Return the whitening of each view's columns, each column first scaled to one length; warns of constant views."""
     found = []
     for number, part in enumerate(data.views, start=1):
         with errors_of_view(number):
             found.append(whiten(part.values, equal_columns=True))
+        if not found[-1].rank:
+            note("W-CONST", f"view {number} does not vary: {listed(part.columns)}", columns=[*part.columns[:100]])
     return found
 
 

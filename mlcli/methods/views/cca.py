@@ -11,7 +11,7 @@ from mlcli.certify.subject import Subject
 from mlcli.core.check.second_moments import correlations_check, covariance_checks, loadings_check, unit_variances
 from mlcli.core.eigen.options import PlainAxes
 from mlcli.core.eigen.spectrum import Spectrum
-from mlcli.core.latent.canonical import canonical, whiten_views
+from mlcli.core.latent.canonical import SHARED, canonical, whiten_views
 from mlcli.core.model import JointViews, Model
 from mlcli.core.whitening import Whitening, whiten
 from mlcli.methods.views.check import scores_checks, variates_checks
@@ -61,7 +61,7 @@ class CCA(TwoViewMethod):
         if len(views) > 2:
             return self.solve_several(data, views)
         pairs = canonical(*views)
-        turns = pairs.turns(self.axes.available_count(len(pairs.correlations)))
+        turns = pairs.turns(self.axes.available_count(len(pairs.correlations), SHARED))
         signs = leading_signs(views[0].points @ turns[0])
         turns = [turn * signs for turn in turns]
         return model_of_views(data, views, views[0].points @ turns[0],
@@ -70,7 +70,7 @@ class CCA(TwoViewMethod):
     def solve_several(self, data: TwoViews, views: Sequence[Whitening]) -> Model:
         """Compute the eigenvectors of Σ Uₖ Uₖᵀ, by those of the joint covariance of white coordinates."""
         found = group_variates(views)
-        count = self.axes.available_count(len(found.values))
+        count = self.axes.available_count(len(found.values), SHARED)
         turns, weights = found.turns(count), found.weights(count)
         variates = sum(view.points @ turn for view, turn in zip(views, turns, strict=True)) * weights
         signs = leading_signs(variates)

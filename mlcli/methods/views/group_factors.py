@@ -20,6 +20,7 @@ from mlcli.base.types import Array
 from mlcli.base.values.quantity import Quantity
 from mlcli.core.eigen.options import Axes, first_columns
 from mlcli.core.iterate import Iterated
+from mlcli.core.latent.canonical import SHARED
 from mlcli.core.linalg import symmetric_eigen
 from mlcli.core.minimize import Minimize, Point
 from mlcli.core.whitening import Whitening
@@ -125,7 +126,7 @@ class SeveralViews:
 def factors_of_views(views: Sequence[Whitening], axes: Axes, minimize: Minimize) -> SeveralViews:
     """Return the most likely factors of three or more white views, with figures of the fit."""
     variates, rows, many = group_variates(views), len(views[0].points), len(views)
-    count = axes.available_count(len(variates.values))
+    count = axes.available_count(len(variates.values), SHARED)
     excess = np.sqrt((variates.values - 1) * many / (many - 1))  # of two views the closed form
     start = first_columns(variates.vectors * excess, count)
     best, found = fit_group_factors(joint_covariance(views), variates.places, start, minimize, rows)

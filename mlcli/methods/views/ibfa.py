@@ -15,7 +15,7 @@ from mlcli.certify.subject import Subject
 from mlcli.core.check.second_moments import covariance_checks, loadings_check
 from mlcli.core.eigen.options import PlainAxes, first_columns
 from mlcli.core.eigen.spectrum import Spectrum
-from mlcli.core.latent.canonical import canonical, whiten_views
+from mlcli.core.latent.canonical import SHARED, canonical, whiten_views
 from mlcli.core.minimize import Minimize
 from mlcli.core.model import JointViews, Model
 from mlcli.core.whitening import Whitening
@@ -93,7 +93,7 @@ class IBFA(TwoViewMethod):
         if len(views) > 2:
             return self.solve_several(data, views)
         pairs = canonical(*views)
-        count = self.axes.available_count(len(pairs.correlations))
+        count = self.axes.available_count(len(pairs.correlations), SHARED)
         correlations = first_columns(pairs.correlations[None, :], count)[0]
         turns = pairs.turns(count)
         variates = [view.points @ turn for view, turn in zip(views, turns, strict=True)]

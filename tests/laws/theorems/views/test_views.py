@@ -204,3 +204,17 @@ def test_a_unit_shifts_the_log_likelihood_by_its_logarithm() -> None:
     model, larger = (fit("ibfa", views(unit * FIRST, SECOND)) for unit in (1.0, 1024.0))
     assert larger.fit["log_likelihood"] == pytest.approx(
         model.fit["log_likelihood"] - 120 * 4 * 10 * np.log(2), rel=1e-12)
+
+
+@pytest.mark.parametrize("method", ["cca", "gib", "ibfa", "vib"])
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_view_that_does_not_vary_is_named(method: str, number: int) -> None:
+    """Nothing is shared with it; which of the views that is cannot be seen from an embedding of zeros."""
+    given = [FIRST, SECOND]
+    given[number - 1] = np.full((120, 2), 3.0)
+    with Notes() as notes:
+        model = fit(method, views(*given))
+    assert not model.embedding.any()
+    [told] = [note for note in notes.notes if note.code == "W-CONST"]
+    assert f"view {number}" in told.message and told.facts["columns"] == ["x1", "x2"]
+    assert "W-RANK" in notes.codes
