@@ -107,6 +107,10 @@ def own_input(folder: Path, manifest: Mapping[str, Any]) -> Input:
 
 def require_views(run: StoredModel, numbers: Sequence[int], files: int) -> None:
     """Raise ConfigError for files or numbers of views that the run lacks, that repeat, or are not one for each file."""
+    if run.files:
+        raise ConfigError("AS-VIEW", f"the {len(run.files)} files of the run are one table, and not views of its rows",
+                          where="--as-view", hint="leave it out, and give a file for each, the others by --view, or "
+                          "one table with all columns")
     count = len(run.views) + 1
     require_further_views(files - 1, count - 1)
     if wrong := [number for number in numbers if not 1 <= number <= count]:

@@ -189,9 +189,12 @@ def test_new_rows_are_in_as_many_files_or_in_one(mlcli: Caller, wording: Wording
     for given in (FILES, ("whole.csv",)):
         placed = mlcli("project", "run", *given)
         assert placed.code == 0 and [line.split(",")[:3] for line in placed.out.splitlines()] == own
-    for given, code in ((("taste.csv",), "E-UNKNOWN-COLUMN"), (FILES[:3], "E-NO-VIEW")):
+    for given, code in ((("taste.csv",), "E-UNKNOWN-COLUMN"), (FILES[:3], "E-NO-VIEW"),
+                        (("smell.csv", "--as-view", "2"), "E-AS-VIEW"),
+                        (("smell.csv", "--as-view", "2", "--view", "look.csv", "--as-view", "3"), "E-AS-VIEW")):
         called = mlcli("project", "run", *given)
         assert (called.code, wording(called.err)) == (78, [code])
+        assert "3 files" in called.err
     Path("look.csv").write_text(Path("look.csv").read_text().replace("red", "violet"))
     called = mlcli("project", "run", *FILES)
     assert (called.code, wording(called.err)) == (65, ["E-ANSWER"])
