@@ -16,7 +16,7 @@ from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.products import Square, materialize
 from mlcli.base.values.scaling import Unit
 
-POINTS, COLUMNS, AXES = "points", "columns", "axes"  # whose names rows or columns of an array have
+POINTS, COLUMNS, AXES, GROUPS = "points", "columns", "axes", "groups"  # whose names rows or columns of an array have
 
 
 @frozen
@@ -32,7 +32,8 @@ class Units:
 
 @frozen
 class Values:
-    """An array of a step, before its rows and columns have names: those of points, columns or axes, or given ones."""
+    """An array of a step, before its rows and columns have names: those of points, columns, axes or groups, or others.
+    """
 
     symbol: str
     values: Array
@@ -158,14 +159,12 @@ def _inertia(value: Any, units: Units) -> list[Values]:
 
 
 def _compared(value: Any, units: Units) -> list[Values]:
-    groups = tuple(f"group {number}" for number in range(1, len(value.products) + 1))
-    return [Values("RV", np.array(value.cosines), groups, groups),
-            Values("λ", value.eigenvalues[:, None].copy(), groups, ("λ",))]
+    return [Values("RV", np.array(value.cosines), GROUPS, GROUPS),
+            Values("λ", value.eigenvalues[:, None].copy(), GROUPS, ("λ",))]
 
 
 def _weights(value: Any, units: Units) -> list[Values]:
-    groups = tuple(f"group {number}" for number in range(1, len(value[1]) + 1))
-    return [Values("w", np.array(value[1])[:, None], groups, ("w",))]
+    return [Values("w", np.array(value[1])[:, None], GROUPS, ("w",))]
 
 
 def _combined(value: Any, units: Units) -> list[Values]:

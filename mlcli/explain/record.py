@@ -13,7 +13,7 @@ from mlcli.core.chain.stages import Stages
 from mlcli.core.chain.sums import SumKernel
 from mlcli.core.similarities.base import Columns
 from mlcli.core.similarities.projector import NoProjection
-from mlcli.explain.formulas import AXES, COLUMNS, POINTS, TABLE, Entry, Units, Values, sparse, weights_key
+from mlcli.explain.formulas import AXES, COLUMNS, GROUPS, POINTS, TABLE, Entry, Units, Values, sparse, weights_key
 from mlcli.explain.steps import ExplainedStep, Matrix
 from mlcli.findings.frame.plan import FitPlan
 from mlcli.findings.frame.result import Result
@@ -208,7 +208,7 @@ def _named(values: Values, plan: FitPlan, result: Result) -> Matrix:
 
 def _names(kind: str | Sequence[str], count: int, plan: FitPlan, result: Result, *, beside: bool = False,
            ) -> Sequence[str]:
-    """Return the names of points, columns or axes, or those that are given; numbers where they are others.
+    """Return the names of points, columns, axes or groups, or those that are given; numbers where they are others.
 
     Labels of points stand `beside` their names.
     """
@@ -228,4 +228,7 @@ def _names(kind: str | Sequence[str], count: int, plan: FitPlan, result: Result,
     for columns in (table.columns, () if loadings is None else loadings.columns) if kind == COLUMNS else ():
         if count == len(columns):  # of categories, loadings name each answer
             return [*columns]
-    return [str(number) for number in range(1, count + 1)]
+    groups = result.model.groups
+    if kind == GROUPS and groups is not None and count == len(groups.names):
+        return groups.names
+    return [f"group {number}" if kind == GROUPS else str(number) for number in range(1, count + 1)]

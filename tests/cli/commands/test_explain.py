@@ -102,6 +102,22 @@ def test_inputs_other_than_tables_have_their_pages(mlcli: Caller) -> None:
         assert len(found["ids"]) == rows and found["steps"][-1]["key"] == "coordinates"
 
 
+def test_groups_have_their_names(mlcli: Caller) -> None:
+    """Of columns by --groups, and of matrices by their files."""
+    write_points(Path("data.csv"))
+    head = Path("data.csv").read_text(encoding="utf-8").partition("\n")[0].split(",")[1:]
+    for name, power in (("near", 1), ("far", 2)):
+        lines = [",".join(str(abs(i - j) ** power) for j in range(6)) for i in range(6)]
+        Path(f"{name}.csv").write_text("\n".join([*lines, ""]), encoding="utf-8")
+    for arguments, names in ((("mfa", "data.csv", "--groups", f"one={head[0]}", "--groups", f"two={head[1]},{head[2]}"),
+                              ["one", "two"]), (("statis", "near.csv", "--dissimilarities", "--view", "far.csv"),
+                                                ["near", "far"])):
+        called = mlcli("explain", *arguments, "--json")
+        assert called.code == 0, called.err
+        arrays = {one["symbol"]: one for step in json.loads(called.out)["steps"] for one in step["arrays"]}
+        assert arrays["RV"]["rows"] == arrays["RV"]["columns"] == arrays["w"]["rows"] == names
+
+
 def write_sequence(path: Path, rows: int) -> None:
     """Write a table of two columns that turn, with names that count the rows."""
     lines = [f"t{i},{math.sin(i / 3):.4f},{math.cos(i / 3) + 0.01 * (i % 5):.4f},{(i * 7) % 11}" for i in range(rows)]
