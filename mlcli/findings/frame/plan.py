@@ -14,6 +14,7 @@ from mlcli.base.values.inputs import Input
 from mlcli.base.values.naming import listed
 from mlcli.config.run_config import RunConfig
 from mlcli.data.options.wording import place
+from mlcli.data.prepare.prepare import Preparation
 from mlcli.data.table.table import Table
 from mlcli.errors import ConfigError, DataError
 from mlcli.findings.frame.result import Start
@@ -37,7 +38,7 @@ class FitPlan:
         table = start.prepared.table
         _require_rows(table, len(start.prepared.dropped))
         data = table.data()
-        with table.rows_named(), labels_named(table):
+        with table.rows_named(), labels_named(table), left_out_named(start.prepared.preparation):
             return cls(config, start, data, config.method.resolve(data), after)
 
     @property
@@ -116,3 +117,17 @@ def labels_named(table: Table) -> Iterator[None]:
         scale = proposal(filter(None, texts) for texts in table.labels.values())
         coded = f"; {scale} makes answers numbers" if scale else ""
         raise error.changed(hint=f"{error.hint}; text columns are labels, not features: {labels}{coded}") from error
+
+
+@contextmanager
+def left_out_named(preparation: Preparation) -> Iterator[None]:
+    """An error of a column that a method names, and that is not among those of the largest variance, says so."""
+    try:
+        yield
+    except ConfigError as error:
+        kept = preparation.names
+        left = (name for name in preparation.columns if f"column {name[:80]!r}" in error.found and name not in kept)
+        if error.code != "E-UNKNOWN-COLUMN" or next(left, None) is None:
+            raise
+        raise error.changed(found=f"{error.found} among the {len(kept)} with the largest variance",
+                            hint="keep more columns with {prepare.top_variance}, or take this one out") from error

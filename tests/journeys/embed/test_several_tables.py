@@ -43,6 +43,16 @@ def test_groups_are_named_by_a_repeated_flag_and_the_run_repeats_from_its_config
     assert Path("again/groups_rv.csv").read_bytes() == Path("run/groups_rv.csv").read_bytes()
 
 
+def test_a_column_of_a_group_that_has_too_little_variance_is_named(mlcli: Caller, wine: str, wording: Wording) -> None:
+    """It is in the file, and not among those of the largest variance; a name that is nowhere is still unknown."""
+    Path("faint.csv").write_text(Path(wine).read_text().replace("-0.", "-0.0").replace(",0.", ",0.0"))
+    kept = ("faint.csv", "-m", "mfa", "--columns", "sweet:fruity", "--top-variance", "2", "-o", "run")
+    for groups, dropped in ((GROUPS[:4], True), (("--groups", "taste=sweet,bitter"), False)):
+        called = mlcli.bare(*kept, *groups)
+        assert (called.code, wording(called.err)) == (78, ["E-UNKNOWN-COLUMN"])
+        assert ("with the largest variance" in called.err) is dropped
+
+
 @pytest.mark.medium
 def test_a_page_speaks_of_groups_of_single_columns_or_of_tables(mlcli: Caller, wine: str) -> None:
     """What famd weighs are columns, which have no columns of their own, and what DISTATIS weighs are tables."""
