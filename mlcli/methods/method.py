@@ -40,6 +40,7 @@ from mlcli.base.units import percent
 from mlcli.base.values.check import Check
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Dissimilarities, Features, Given, Input, Viewed, WeightedGraph
+from mlcli.base.values.naming import list_in_words
 from mlcli.base.values.options import Options
 from mlcli.base.values.products import Name
 from mlcli.base.values.sample_size import EXACT, FEW_COLUMNS, anchors_in_group, automatic
@@ -299,7 +300,7 @@ class Method(Options):
         for name in wanted:
             if name not in made:
                 raise ConfigError("KEEP", f"{name} cannot be kept: {self.makes_none(name)}", where=where,
-                                  hint=f"it makes {' and '.join(made)}" if made else "leave it out")
+                                  hint=f"it makes {list_in_words(made)}" if made else "leave it out")
 
     def resampling(self, kind: str) -> Literal["bootstrap", "subsample"] | None:
         """Return how rows are resampled to measure stability; None where they cannot be.

@@ -15,3 +15,9 @@ def listed(names: Sequence[str], limit: int = LISTED, total: int | None = None) 
     left = (len(names) if total is None else total) - limit
     more = f" and {left:,} more" if left > 0 else ""
     return ", ".join(shown(name) for name in names[:limit]) + more
+
+
+def list_in_words(items: Sequence[str]) -> str:
+    """Return one item or more as "a, b and c"."""
+    *others, last = items
+    return f"{', '.join(others)} and {last}" if others else last

@@ -11,6 +11,7 @@ from mlcli.base.stages.stage import mute_notes, note, running, stage
 from mlcli.base.stages.steps import Step
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Input
+from mlcli.base.values.naming import list_in_words
 from mlcli.core.graph.search import neighbors_cost
 from mlcli.core.model import Model
 from mlcli.errors import ConfigError
@@ -98,8 +99,8 @@ def agreement_sentence(others: Mapping[str, int | None], differ: Mapping[str, in
     same = [words(name, both) for name in others if name not in differ]
     if not differ:
         return "All other rules give the same number." if same else ""
-    start = f"{list_in_words(same)} give{'s' if len(same) == 1 else ''} the same number; other" if same else "Other"
-    return f"{start} rules differ: {_with_counts(differ, both)}."
+    start = f"{list_in_words(same)} give{'s' if len(same) == 1 else ''} the same number; other" if same else "other"
+    return f"{start[0].upper()}{start[1:]} rules differ: {_with_counts(differ, both)}."
 
 
 def no_vote_sentence(counts: Mapping[str, int | None], doubts: Mapping[str, str], both: bool) -> str:
@@ -149,12 +150,6 @@ def words(name: str, both: bool = False) -> str:
     if both and name == COMPONENTS:
         return "parallel analysis of components"
     return WORDS.get(name, name.replace("_", " "))
-
-
-def list_in_words(items: list[str]) -> str:
-    """Return "A, b and c", with a capital."""
-    text = items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"
-    return text[0].upper() + text[1:]
 
 
 SHARES = (0.8, 0.9, 0.95, 0.99)
