@@ -27,7 +27,7 @@ from mlcli.config.layers import Layer, assignment, value_of
 from mlcli.config.other_names import FLAGS_ELSEWHERE, paths_for
 from mlcli.config.run_config import RunConfig
 from mlcli.core.similarities.projector import Affine, NoProjection, Projector
-from mlcli.data.read.in_memory import new_rows, table_of
+from mlcli.data.read.in_memory import is_annotated, new_rows, table_of
 from mlcli.data.table.table import HERE, Table, axis_names
 from mlcli.errors import ConfigError, MlcliError, Spelling, UsageError, as_assignment
 from mlcli.findings.frame.finished_run import CsvColumns
@@ -45,6 +45,10 @@ OPTIONS = (  # flags of `mlcli embed` that are keywords of `embed`
     "calibrate", "onto_way", "onto_weight", "changed", "seed", "threads", "portable", "memory_limit")
 KEYWORDS = {"method.name": "method", "input.kind": "kind", "input.view.path": "view", "onto.run": "onto",
             **{path: name for name in OPTIONS for path in (FLAGS[name].path, FLAGS[name].also) if path}}
+
+PARTS_OF_ARRAYS = {"input.columns": "array[:, columns]", "input.rows": "array[rows]", "input.where": "array[rows]",
+                   "input.label_columns": "labels", "input.id_column": "ids", "input.view.columns": "view[:, columns]",
+                   "input.view.id_column": "the index of a frame"}  # that options of reading choose from files
 
 
 # Calls from several threads take turns: how many threads linear algebra has holds for the whole process, and decides
@@ -75,6 +79,11 @@ def as_keyword(path: str, value: str) -> str:
     if path in KEYWORDS:
         return f"{KEYWORDS[path]}={value_of(value, path)!r}" if value else KEYWORDS[path]
     return f"set={{{path!r}: {value_of(value, path)!r}}}" if value else path
+
+
+def of_arrays(path: str, value: str) -> str:
+    """Spell an option beside an array, of which parts are given where options of reading choose from a file."""
+    return PARTS_OF_ARRAYS.get(path) or as_keyword(path, value)
 
 
 @frozen
@@ -302,9 +311,10 @@ def embed(array: Any, method: str | None = None, *, kind: str | None = None, ids
 
         config = as_parent(build(_layer(HERE, method, kind, set or {}, options, onto=onto)))
         given = config.input_of_method
-        return fit_run(config, lambda: table_of(array, given, config.compute, **names, view=view,
-                                            categories=config.method.distance.categories,
-                                            streams=config.streams))
+        with call(as_keyword if is_annotated(array) else of_arrays):
+            return fit_run(config, lambda: table_of(array, given, config.compute, **names, view=view,
+                                                categories=config.method.distance.categories,
+                                                streams=config.streams))
 
 
 def fit_run(config: RunConfig, read: Callable[[], Table] | None = None) -> Run:

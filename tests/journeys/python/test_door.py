@@ -218,6 +218,15 @@ def test_a_run_is_pickled_with_its_model_in_the_models_own_format(mlcli_: Caller
     assert opened.project(values).tobytes() == mlcli.embed(values).project(values).tobytes()
 
 
+def test_remedies_beside_an_array_name_its_parts(wording: Wording) -> None:
+    """Options that choose parts of a file are refused beside an array, so that no remedy names them."""
+    counts = np.random.default_rng(0).integers(0, 9, (6, 3)).astype(float)
+    counts[2, 1] = -1
+    with wording.raises(DataError, "NEGATIVE") as caught:
+        mlcli.embed(counts, "ib")
+    assert "array[:, columns]" in str(caught.value) and "input." not in str(caught.value)
+
+
 @pytest.mark.medium
 def test_errors_of_a_call_name_keywords(wording: Wording) -> None:
     groups = np.vstack([np.random.default_rng(0).standard_normal((20, 3)) + place for place in (0, 1000)])
