@@ -64,7 +64,7 @@ def recode(table: Table, categories: Categories) -> Table:
             from mlcli.core.metrics.profiles import unknown_answer
 
             row = int(unknown[0])
-            raise unknown_answer(f"answer {shown_cell(texts[int(column[row])])}", name, known, row, table.ids[row])
+            raise unknown_answer(shown_cell(texts[int(column[row])]), name, known, row, table.ids[row])
         column[there] = codes[column[there].astype(np.int64)]
     return replace(table, values=values, categories={**table.categories, **categories})
 
