@@ -396,9 +396,10 @@ class IB(Method):
     table is sparse: rows of few counts differ by chance, and clusters follow that. Set the number of clusters first
     (`-p`), then `beta`.
 
-    How it works: The table over its total is a joint distribution p(x, y) of rows and columns. Row x belongs to cluster
-    t with the probability p(t | x), and clusters minimize I(T; X) - β I(T; Y): information about the row costs, and
-    information about the column pays. At the minimum p(t | x) ∝ p(t) exp(-β KL(p(y | x) ‖ p(y | t))): a row is in
+    How it works: The table over its total is a joint distribution p(x, y) of rows and columns; so is a table of shares
+    or other amounts, whose unit does not matter, but then nothing says how far rows differ by chance. Row x belongs to
+    cluster t with the probability p(t | x), and clusters minimize I(T; X) - β I(T; Y): information about the row costs,
+    and information about the column pays. At the minimum p(t | x) ∝ p(t) exp(-β KL(p(y | x) ‖ p(y | t))): a row is in
     clusters whose mean row has the shares that it has. Coordinates are p(t | x), clusters in descending order of p(t).
 
     β rises in steps (`annealing`): where a cluster has become unstable, it splits along its principal axis, and
