@@ -16,7 +16,7 @@ from mlcli.cli.screen.progress import line_of
 from mlcli.cli.screen.terminal import aligned
 from mlcli.errors import escaped
 from mlcli.findings import FINDINGS
-from mlcli.findings.frame.finished_run import widths_of
+from mlcli.findings.frame.finished_run import columns_in_words
 from mlcli.methods import METHODS
 from mlcli.report.figures.scree import WHY, exceed_one, positive_shares, shares_overlap
 from mlcli.rundir.json_values import json_value
@@ -137,9 +137,7 @@ def headline(summary: Mapping[str, Any]) -> str:
     if given["kind"] == "covariance":
         return (f"{summary['method']} of {name}: the covariance of {given['columns']:,} columns to loadings on "
                 f"{made['components']:,} axes in {summary['seconds']:.2f} s")
-    widths = widths_of(given) if given["kind"] == "features" else [given["columns"]]
-    what = f"column{'s' * (sum(widths) != 1)}" if given["kind"] == "features" else "points"
-    columns = f"{' + '.join(f'{width:,}' for width in widths)} {what}"
+    columns = columns_in_words(given)
     size = (f"{given['rows']:,} points, {given['edges']:,} edges" if given["kind"] == "graph" else
             f"{given['rows']:,} rows x {columns}")
     if (onto := summary.get("onto")) is not None:

@@ -167,6 +167,9 @@ def files_in(given: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [given, *([] if further is None else files_in(further))]
 
 
-def widths_of(given: Mapping[str, Any]) -> list[int]:
-    """Return the number of columns of an input of features and of each of its further files, as run.json has them."""
-    return [int(file["columns"]) for file in files_in(given)]
+def columns_in_words(given: Mapping[str, Any]) -> str:
+    """Return the columns of an input of features and of its further files, or its points: "4 + 2 columns"."""
+    features = given.get("kind") == "features"
+    widths = [int(file["columns"]) for file in (files_in(given) if features else [given])]
+    noun = "column" if features else "point"
+    return f"{' + '.join(f'{width:,}' for width in widths)} {noun}{'' if sum(widths) == 1 else 's'}"

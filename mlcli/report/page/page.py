@@ -9,7 +9,7 @@ from mlcli.base.units import percent
 from mlcli.config.describe import differences
 from mlcli.findings import FINDINGS, stage_sentence
 from mlcli.findings.finding import Place
-from mlcli.findings.frame.finished_run import FinishedRun, files_in, widths_of
+from mlcli.findings.frame.finished_run import FinishedRun, columns_in_words, files_in
 from mlcli.findings.frame.onto import fit_alone
 from mlcli.findings.loadings import LoadingsFinding
 from mlcli.report.drawing.html import (
@@ -68,7 +68,7 @@ def heading(run: FinishedRun) -> str:
     badges = [badge(*verdict(run.certificate))] if run.certificate is not None else []
     badges += [badge(f"{warnings} warning{'' if warnings == 1 else 's'}", "bad")] if warnings else []
     given, made = run.manifest["input"], run.manifest["embedding"]
-    columns = columns_of(given)
+    columns = columns_in_words(given)
     axes = f"{number(made['components'])} {'axis' if made['components'] == 1 else 'axes'}"
     sizes = (f"the {kind_of(run)}s of {number(given['columns'])} columns → loadings on {axes}"
              if given.get("kind") == "covariance" else
@@ -150,17 +150,10 @@ def new_rows(run: FinishedRun) -> Part:
     return section("New rows", figure(drawn, "Rows of the former map are gray."))
 
 
-def columns_of(given: Mapping[str, Any]) -> str:
-    """Return the columns of each file of the input, or its points, in words."""
-    features = given.get("kind") == "features"
-    widths = widths_of(given) if features else [given["columns"]]
-    return f"{' + '.join(map(number, widths))} {'columns' if features else 'points'}"
-
-
 def what_was_run(run: FinishedRun) -> Part:
     """Return method, input, sizes, seed, versions, and the options that differ from their defaults."""
     given, made = run.manifest["input"], run.manifest["embedding"]
-    files = files_in(given)[:FILES]
+    files, columns = files_in(given)[:FILES], columns_in_words(given).rpartition(" ")[0]
     dropped = f", {number(made['dropped'])} rows left out (dropped.csv)" if made.get("dropped") else ""
     reduced: list[tuple[str, str]] = []
     if (first := run.manifest.get("reduced")) is not None:
@@ -170,8 +163,7 @@ def what_was_run(run: FinishedRun) -> Part:
     pairs = [
         ("method", run.manifest["method"]), ("input", ", ".join(str(file["path"]) for file in files)),
         ("kind", f"{kind_of(run)}, {given.get('format') or 'unknown format'}"),
-        ("rows × columns", f"{number(given['rows'])} × {columns_of(given).rpartition(' ')[0]}") if given["rows"] else
-        ("columns", number(given["columns"])),
+        ("rows × columns", f"{number(given['rows'])} × {columns}") if given["rows"] else ("columns", columns),
         *[(f"SHA-256 of {file['path'] if given.get('view') else 'the input'}", file.get("sha256") or "unknown")
           for file in files],
         *reduced,
