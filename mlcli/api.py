@@ -46,9 +46,9 @@ OPTIONS = (  # flags of `mlcli embed` that are keywords of `embed`
 KEYWORDS = {"method.name": "method", "input.kind": "kind", "input.view.path": "view", "onto.run": "onto",
             **{path: name for name in OPTIONS for path in (FLAGS[name].path, FLAGS[name].also) if path}}
 
-PARTS_OF_ARRAYS = {"input.columns": "array[:, columns]", "input.rows": "array[rows]", "input.where": "array[rows]",
-                   "input.label_columns": "labels", "input.id_column": "ids", "input.view.columns": "view[:, columns]",
-                   "input.view.id_column": "the index of a frame"}  # that options of reading choose from files
+PARTS_OF_ARRAYS = {  # that options of reading choose from files
+    "input.columns": "array[:, columns]", "input.rows": "array[rows]", "input.where": "array[rows]",
+    "input.label_columns": "labels", "input.view.columns": "view[:, columns]"}
 
 
 # Calls from several threads take turns: how many threads linear algebra has holds for the whole process, and decides
