@@ -10,7 +10,10 @@ from mlcli.base.values.compute import Compute
 from mlcli.checkup import examine
 from mlcli.config.run_config import RunConfig
 from mlcli.data.options.input import Input
+from mlcli.data.prepare.categories import recode, require_known
 from mlcli.data.read.table import read
+from mlcli.data.table.sheet import Sheet
+from mlcli.data.table.table import Table
 from mlcli.errors import ConfigError, DataError
 from mlcli.pipeline import run as pipeline
 from mlcli.planning import plan
@@ -143,3 +146,15 @@ def test_a_category_cannot_be_a_label_as_well(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         project.project(tmp_path / "out", Input(path=str(SITE), label_columns=("Use",)), Compute())
     assert caught.value.where == "input.label_columns"
+
+
+def test_a_text_that_no_row_of_the_fit_has_is_refused_in_the_same_words_as_a_text_and_as_a_number() -> None:
+    known = {"kind": ("a", "b")}
+    table = Table(np.array([[0.0], [1.0]]), ("kind",), ("p", "q"), "id", categories={"kind": ("a", "d")})
+    sheet = Sheet(np.zeros((2, 0)), (), True, ("p", "q"), "id", {"kind": ("a", "d")})
+    said = []
+    for refuse in (lambda: recode(table, known), lambda: require_known(sheet, known, "new.csv")):
+        with pytest.raises(DataError) as caught:
+            refuse()
+        said.append((caught.value.found, caught.value.hint, caught.value.row))
+    assert said[0] == said[1]
