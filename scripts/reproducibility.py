@@ -44,7 +44,7 @@ OTHERS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("pca", "ppca", "fa", "mds", "kpca", "ica", "nmf", "random", "gplvm"), ("iris",)),
     **dict.fromkeys(("isomap", "lle", "mlle", "ltsa", "hlle", "npe", "lpp", "lltsa", "laplacian", "diffusion"),
                     ("swiss_roll",)),
-    **dict.fromkeys(("sfa", "lgssm", "gpdm"), ("oscillator", *COMPLETE)),
+    **dict.fromkeys(("sfa", "lgssm", "gpdm"), ("van_der_pol", "--id-column", "time")),
     "lda": ("iris", "--label-column", "Species"), "ca": ("dune",), "mca": ("survey", *COMPLETE), "sde": ("us_arrests",),
 }
 # Settings of one machine; each differs from the usual one in all of what its column is about.
