@@ -205,8 +205,11 @@ def steps_after_fit(plan: FitPlan, fit: Sequence[Step]) -> list[Step]:
     """Return the steps after the fit: dimension rules, quality, files and certificate."""
     config, method, table, data = plan.config, plan.method, plan.table, plan.data
     report, start_up, held, model = config.report, rates_at_hand().start, plan.memory_after, method.stored(data)
-    # the whole certificate takes about as long as the fit
-    again = sum(step.seconds for step in fit) if report.certify == "full" else method.certified_seconds(data, fit)
+    onto = plan.start.onto
+    if report.certify == "full":  # it takes about as long as the fit
+        again = sum(step.seconds for step in fit)
+    else:  # of rows placed among others few pairs are checked
+        again = 0.0 if onto is not None and onto.is_fixed else method.certified_seconds(data, fit)
     kept, numbers, drawn = report.products_to_keep(), numbers_written(config, method, table), PLOT in after_fit().needs
     cells = 0.0 if config.output == "-" else sum(finding.cells(method, table) for finding in report.wanted())
     wanted = [finding for finding in FINDINGS.values() if finding.wanted(report) or finding.precedes_fit(config)]

@@ -8,7 +8,7 @@ Source: van der Maaten and Hinton, "Visualizing data using t-SNE", 2008; degrees
 "Heavy-tailed kernels reveal a finer cluster structure in t-SNE visualisations", 2019.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal
@@ -50,7 +50,13 @@ from mlcli.core.similarities.projector import Projector
 from mlcli.errors import ConfigError, NumericalError
 from mlcli.methods.layouts import NeighborEmbedding, principal
 from mlcli.methods.neighbor_embedding.added_points import AddedRows, add_by_affinity, added_neighbor_steps
-from mlcli.methods.neighbor_embedding.check import added_divergence_checks, divergence_checks, listed_recall_check
+from mlcli.methods.neighbor_embedding.check import (
+    ALL_ROWS,
+    SOME_ROWS,
+    added_divergence_checks,
+    divergence_checks,
+    listed_recall_check,
+)
 from mlcli.methods.neighbor_embedding.new_points import Calibrated, Entering
 from mlcli.methods.neighbor_embedding.perplexity import (
     BOTH_WAYS,
@@ -270,6 +276,8 @@ def largest(count: int) -> float:
 
 Perplexity = Annotated[float, Field(gt=1)]
 SHORT = {"early_steps": 15, "steps": 10}
+COLUMNS = 3  # time of a column of a distance with its error bound, in that of the fit's distances
+FORCES = 2  # time of both forces of a pair by SciPy, in that of the measures of a pair
 ADDED = 0.3  # of the steps after the first ones: those of rows that are added to a layout
 
 
@@ -397,6 +405,18 @@ class TSNE(NeighborEmbedding):
         """Return the bytes of training rows and their coordinates in the model."""
         rows = 0.0 if data.points is None else 8.0 * data.points.size
         return rows + 8.0 * len(data.values) * (self.axes_of(data) + len(self.perplexities))
+
+    def certified_seconds(self, data: Joined, steps: Sequence[Step]) -> float:
+        """Predict the seconds of distances from all points to those of a sample, and of the forces of few points."""
+        size, count = len(data.values), self.searched(data)
+        if count and not searches_all(data.values.shape, count):
+            return 0.0
+        forces = FORCES * float(size)**2 * rates().measured if size <= ALL_ROWS else 0.0
+        if isinstance(data, WeightedGraph):  # whose edges are the distances
+            return forces
+        wide = data.values.shape[1] * metric_of(data).column_seconds if isinstance(data, Features) else 0.0
+        pairs = float(size) * (size if size <= ALL_ROWS else SOME_ROWS)
+        return forces + pairs * (rates().measured + COLUMNS * wide)
 
     def composition(self, data: Joined, compute: Compute, share: float | None = None) -> "TSNEComposition":
         """Return the stages: affinities, first coordinates, their descent, and principal axes."""

@@ -269,6 +269,21 @@ def test_a_wrong_file_of_rates_is_refused(mlcli: Caller, name: str) -> None:
     assert "E-RATES" in called.err and "rates.json" in called.err and "doctor --calibrate" in called.err
 
 
+def test_distances_from_a_sample_to_all_points_are_counted(mlcli: Caller) -> None:
+    """The certificate of t-SNE computes those of 200 rows; that of a long layout by UMAP has none."""
+    points = np.random.default_rng(0).standard_normal((6000, 20))
+
+    def seconds(rows: int, *method: str) -> float:
+        np.save("points.npy", points[:rows])
+        steps = json.loads(mlcli("plan", "points.npy", "--threads", "1", "--json", "-m", *method).out)["steps"]
+        return float(next(step["seconds"] for step in steps if step["stage"] == "certify"))
+
+    few, many = (seconds(rows, "tsne") - seconds(rows, "umap", "--set", "method.epochs=100000")
+                 for rows in (3000, 6000))
+    assert few > 3000 * 200 * 20 * 2e-10
+    assert many == pytest.approx(2 * few, rel=0.1)
+
+
 @pytest.mark.medium
 def test_a_layout_that_the_certificate_repeats_is_counted_twice(mlcli: Caller) -> None:
     """Of few edges and epochs; of many no more than the rest of the certificate takes."""
