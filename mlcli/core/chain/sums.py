@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field, Strict
 
 from mlcli.base.frozen import frozen
-from mlcli.base.machine.rates import product_rate
+from mlcli.base.machine.rates import FIRST_TOUCH, pass_cost, rates
 from mlcli.base.stages.composition import Composition, FitStage
 from mlcli.base.stages.stage import computed, note, running, stage
 from mlcli.base.stages.steps import Step, merge_steps
@@ -20,7 +20,7 @@ from mlcli.base.values.naming import listed
 from mlcli.base.values.options import Options, option
 from mlcli.base.values.scaling import Unit
 from mlcli.core.centering import Centering, uncentered
-from mlcli.core.chain.functions import fit_of_values
+from mlcli.core.chain.functions import IN_MEMORY, fit_of_values
 from mlcli.core.chain.input import ChainInput
 from mlcli.core.chain.kernels import GowerKernel
 from mlcli.core.chain.scaling import solve_spectrum
@@ -36,7 +36,7 @@ from mlcli.core.chain.tables import (
 )
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.graph.neighbors import Neighbors
-from mlcli.core.kernels.forms import Dense, centering_step, square_memory
+from mlcli.core.kernels.forms import BENT, Dense, centering_step, square_memory
 from mlcli.core.kernels.functions import (
     CosineKernel,
     Gaussian,
@@ -89,6 +89,11 @@ class KernelTable(Options):
     def measured_in(self, unit: Unit, where: str = "method") -> Self:
         """Return the options with those that carry a power of a length in the unit of lengths between its rows."""
         return super().measured_in(self.length_unit(unit), where)
+
+    @property
+    def entry_seconds(self) -> float:
+        """Seconds of a core for an entry of its kernel in memory, made the same on both sides, besides the distance."""
+        return rates().bent * (BENT if isinstance(self.kernel, Gaussian | Polynomial) else IN_MEMORY)
 
     def function(self, points: Array, unit: Unit) -> OfTable:
         """Return the function of two rows, its defaults fixed from the table's rows (n x c), which are in `unit`."""
@@ -281,7 +286,7 @@ class SumChain(Composition[Model]):
     @kernels.cost
     def _(self) -> list[Step]:
         chain, threads, count = self.chain, self.chain.compute.thread_count(), len(self.widths)
-        seconds = sum(distances_cost(table.metric, chain.size, width, threads)
+        seconds = sum(distances_cost(table.metric, chain.size, width, threads) + chain.size**2 * table.entry_seconds
                       for width, table in zip(self.widths, chain.kernel.tables, strict=True))
         centering = centering_step(count * chain.size**2, (count + 1) * self.square, "give fewer points", square=True)
         return [Step("kernel", f"{count} of {chain.size} x {chain.size}, in memory", seconds,
@@ -322,7 +327,7 @@ class SumChain(Composition[Model]):
     @combined.cost
     def _(self) -> list[Step]:
         count = len(self.chain.kernel.tables)
-        return [Step("combine", "the weighted sum", 3.0 * count * self.chain.size**2 / product_rate(1),
+        return [Step("combine", "the weighted sum", FIRST_TOUCH * pass_cost(count * self.chain.size**2),
                      (count + BESIDE) * self.square, remedy="give fewer points", square=True)]
 
     @FitStage

@@ -269,6 +269,20 @@ def test_a_wrong_file_of_rates_is_refused(mlcli: Caller, name: str) -> None:
     assert "E-RATES" in called.err and "rates.json" in called.err and "doctor --calibrate" in called.err
 
 
+def test_kernels_of_a_sum_are_planned_as_each_alone(mlcli: Caller) -> None:
+    """The kernel matrix of a table takes as long as that of a chain of its columns."""
+    np.save("points.npy", np.random.default_rng(0).standard_normal((1000, 6)))
+
+    def seconds(kernel: str) -> float:
+        called = mlcli("plan", "points.npy", "-m", "chain", "--set", f"method.kernel={kernel}", "--json")
+        return float(next(step["seconds"] for step in json.loads(called.out)["steps"] if step["stage"] == "kernel"))
+
+    gaussian = "{name: gaussian, rate: 0.1}"
+    tables = ", ".join(f"{{name: {name}, columns: [{columns}], kernel: {gaussian}}}"
+                       for name, columns in (("one", "'x1:x3'"), ("two", "'x4:x6'")))
+    assert seconds(f"{{name: sum, tables: [{tables}]}}") == pytest.approx(2 * seconds(gaussian), rel=0.1)
+
+
 def test_distances_from_a_sample_to_all_points_are_counted(mlcli: Caller) -> None:
     """The certificate of t-SNE computes those of 200 rows; that of a long layout by UMAP has none."""
     points = np.random.default_rng(0).standard_normal((6000, 20))
