@@ -5,7 +5,7 @@ declarations of the methods.
 import inspect
 import textwrap
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from difflib import get_close_matches
 from os import PathLike
@@ -27,12 +27,13 @@ from mlcli.base.values.inputs import Dissimilarities, Features, Labeled, LengthG
 from mlcli.config.build import build
 from mlcli.config.other_names import FLAGS_ELSEWHERE
 from mlcli.config.run_config import RunConfig
-from mlcli.data.read.in_memory import table_of
+from mlcli.data.read.in_memory import is_frame, table_of
 from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.sheet import numbered_names
 from mlcli.errors import PARTS, ConfigError, DataError, GeometryError, MlcliError, NumericalError
 from mlcli.methods import METHODS, Method
 from mlcli.methods.layouts import LayoutMethod
+from mlcli.methods.tables.combine import TablesMethod
 from mlcli.pipeline.read_run import config_of
 from mlcli.rundir.journal import recording
 from mlcli.rundir.manifest import read_manifest
@@ -145,8 +146,10 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             config = self.configuration(**self._graph_of(values), **self._clipped(values.shape[0]))
             config = self._with_start(config, values.shape[0])
             values = both_ways(values) if config.input.kind == LengthGraph.kind else values
-            self.run_ = fit_run(config, lambda: table_of(values, config.input, config.compute, columns=self._names(),
-                                                         labels=labels, view=view, streams=config.streams))
+            named = {"ids": range(1, len(values) + 1)} if is_frame(values) else {"columns": self._names()}
+            self.run_ = fit_run(config, lambda: table_of(
+                values, config.input, config.compute, labels=labels, view=view, streams=config.streams,
+                categories=config.method.distance.categories, **named))
             self._of_classes = {} if labels is None else of_classes(self.run_, values, y)
             for text in self.run_.warnings:
                 warn(text, 3)
@@ -161,7 +164,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         with self.estimator_call(), recording() as journal:
             self._require_fitted()
             with refusals():
-                values = validate_data(self, X, reset=False, **self._rules())
+                values = self._checked(X, reset=False)
             placed = self.run_.project(values)
             for item in journal.noted("W-"):
                 warn(f"{item['code']}: {item['message']}", 4)  # set_output wraps transform
@@ -186,7 +189,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         with self.estimator_call(), recording():
             self._require_fitted()
             with refusals():
-                values = validate_data(self, X, reset=False, **self._rules())
+                values = self._checked(X, reset=False)
             if self.method.columns_model not in NOISES:
                 return self._in_precision(-self.run_.off_manifold(values).scores, X)
             known = column_distribution(self.run_)
@@ -329,13 +332,13 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def _given(self, X: Any, y: Any) -> tuple[Any, Any, Any]:
         """Return the rows, their labels and their second view, checked; raises DataError."""
-        rules = {**self._rules(), "ensure_min_samples": 2}
         wants_classes, wants_view = self._takes(Labeled), self._takes(Viewed)
         labels, view = None, None
         with refusals():
             if not (wants_classes or wants_view or self._supervised()):
-                values = validate_data(self, X, **rules)
+                values = self._checked(X, ensure_min_samples=2)
             else:
+                rules = {**self._rules(), "ensure_min_samples": 2}
                 rules.pop("ensure_non_negative", None)  # not checked beside y; the reading of pairs refuses them
                 values, y = validate_data(self, X, y, multi_output=wants_view, y_numeric=wants_view, **rules)
                 if wants_view:
@@ -343,8 +346,21 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 else:
                     check_classification_targets(y)
                     labels = [str(name) for name in y.tolist()]
-        self.n_samples_fit_, self._single = values.shape[0], is_single(X)
+        self.n_samples_fit_, self._single, self._of_texts = values.shape[0], is_single(X), is_frame(values)
         return values, labels, view
+
+    def _checked(self, X: Any, **rules: Any) -> Any:
+        """Return rows of numbers as scikit-learn checks them, or columns of Arrow where some are texts (m x d).
+
+        Texts are categories of methods of several tables; another method refuses them. The run has its columns of
+        texts after the others, so that new rows are given by name where there are any.
+        """
+        fitted, rules = rules.get("reset") is False, {**self._rules(), **rules}
+        if not issubclass(self.method, TablesMethod) or not (
+                holds_texts(X) or (fitted and vars(self).get("_of_texts", False))):
+            return validate_data(self, X, **rules)
+        rows = validate_data(self, X if hasattr(X, "shape") else np.array(X, dtype=object), **{**rules, "dtype": None})
+        return table_of_texts(rows, self._names() or numbered_names("x", rows.shape[1]))
 
     def _rules(self) -> dict[str, Any]:
         """Return the rules by which scikit-learn checks rows."""
@@ -390,6 +406,25 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         tags.target_tags.required = self._takes(Labeled) or self._takes(Viewed)
         tags.target_tags.multi_output = self._takes(Viewed)
         return tags
+
+
+def holds_texts(X: Any) -> bool:
+    """Whether any cell of rows is a text."""
+    cells = np.asarray(X, dtype=None if hasattr(X, "dtype") else object)
+    return cells.dtype.kind in "OUT" and any(isinstance(cell, str) for cell in cells.flat)
+
+
+def table_of_texts(rows: Array, names: Sequence[str]) -> Any:
+    """Return rows (m x d) of numbers and texts as columns of Arrow; raises ValueError for a column that has both."""
+    import pyarrow as pa
+
+    columns = []
+    for name, column in zip(names, rows.T, strict=True):
+        try:
+            columns.append(pa.array(column.tolist(), from_pandas=True))
+        except (pa.ArrowInvalid, pa.ArrowTypeError):
+            raise ValueError(f"the column {name!r} holds neither numbers alone nor texts alone") from None
+    return pa.table(columns, names=list(names))
 
 
 def is_single(X: Any) -> bool:

@@ -27,7 +27,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 import mlcli.sklearn
-from mlcli.sklearn import CCA, DBRDA, LDA, MDS, NMDS, PCA, PPCA, UMAP, Isomap, KernelPCA
+from mlcli.sklearn import CCA, DBRDA, FAMD, LDA, MDS, NMDS, PCA, PPCA, UMAP, Isomap, KernelPCA
 from mlcli.sklearn.estimator import Estimator
 from tests.wording import Wording
 
@@ -326,3 +326,37 @@ def test_errors_name_parameters(estimator: Estimator, code: str, where: str) -> 
         estimator.fit(POINTS)
     assert isinstance(caught.value, ValueError) and (caught.value.code, caught.value.where) == (f"E-{code}", where)
     assert "--" not in str(caught.value) and "{" not in str(caught.value)
+
+
+@pytest.mark.parametrize("library", ["numpy", "list", "pyarrow", "pandas", "polars"])
+def test_texts_are_categories_as_in_a_call_of_a_frame(library: str) -> None:
+    kinds = [("red", "blue", "green")[row % 3] for row in range(60)]
+    columns = {"kind": kinds, "a": POINTS[:, 0], "b": POINTS[:, 1]}
+    names = list(columns) if library in ("pyarrow", "pandas", "polars") else ["x1", "x2", "x3"]
+    rows = np.array(list(zip(*columns.values(), strict=True)), dtype=object)
+    make = {"numpy": np.array, "list": lambda _: rows.tolist()}.get(library)
+    given: Any = (make(rows) if make else pytest.importorskip("pyarrow").table(columns) if library == "pyarrow" else
+                  pytest.importorskip(library).DataFrame(columns))
+    frame = pytest.importorskip("pyarrow").table(dict(zip(names, columns.values(), strict=True)))
+    called = mlcli.embed(frame, "famd", ids=range(60))
+    estimator = FAMD().fit(given)
+    assert np.array_equal(estimator.embedding_, called.embedding)
+    assert estimator.run_.loadings.columns == called.loadings.columns  # type: ignore[union-attr]
+    assert {f"{names[0]}=blue", f"{names[0]}=green", f"{names[0]}=red"} < {*called.loadings.columns}  # type: ignore[union-attr]
+    assert np.allclose(estimator.transform(given), called.embedding, atol=1e-10)
+    assert np.allclose(pickle.loads(pickle.dumps(estimator)).transform(given), called.embedding, atol=1e-10)
+
+
+def test_texts_that_are_no_categories_are_refused() -> None:
+    rows = np.array([[("red", "blue")[row % 2], *POINTS[row, :2]] for row in range(60)], dtype=object)
+    other, mixed = rows.copy(), rows.copy()
+    other[3, 0], mixed[3, 0] = "violet", 4.0
+    estimator = FAMD().fit(rows)
+    with pytest.raises(ValueError, match="no row of the fit has 'violet'"):
+        estimator.transform(other)
+    with pytest.raises(ValueError, match="'x1'"):  # numbers in the place of texts are met by name, not by their order
+        estimator.transform(POINTS[:, :3])
+    with pytest.raises(ValueError, match="neither numbers alone nor texts alone"):
+        FAMD().fit(mixed)
+    with pytest.raises(ValueError, match="'red'"):
+        PCA().fit(rows)
