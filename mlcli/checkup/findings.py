@@ -34,8 +34,7 @@ from mlcli.errors import spell
 
 REMEDIES = {  # by the cause of negative eigenvalues
     "noise": "; as they are noise of measurement, leave them out",
-    "extent": "; as they come from objects of different sizes, leave them out, too: a correction takes all for equally "
-              "large",
+    "extent": "; as they come from the sizes of objects, leave them out, too: a correction adds one size to all",
     "space": "; as they are distances of a space that is not Euclidean, {method.name=nmds}, which keeps their order, "
              "or {method.name=isomap}, which keeps what is near, may show more",
     "undecided": ""}

@@ -30,6 +30,7 @@ LABEL = 26
 CURVES = "Curse and blessing of dimensionality"  # heading of what distances over the number of columns say
 CAUSES = {"noise": "noise of measurement", "extent": "extended objects", "space": "a metric that is not Euclidean, as "
           "in a curved space", "undecided": "undecided"}
+NOTICED = 10  # times the eigenvalue of rounding: one below it is mentioned
 NOT_FOUND = "not computed: there are too many points"
 
 
@@ -191,14 +192,22 @@ def _cause(report: Report) -> list[tuple[str, str]]:
     name, sample = CAUSES[cause.name], "" if cause.points == report.rows else f" (on {cause.points:,} points)"
     if (shown_by := cause.evidence) is None:
         return [("cause", f"{name}: there are too few points to tell")]
+    lower = f"lower it by {percent(shown_by.prediction)}" if shown_by.prediction >= 0.001 else "do not lower it"
     facts = [("cause", f"{name}{sample}"),
-             ("", f"below zero: {shown_by.breadth * cause.points:.3g} axes of {cause.points:,}, alike at nearest "
-              f"points by {shown_by.autocorrelation:.2f}, the first by {shown_by.first_autocorrelation:.2f}")]
-    if not shown_by.triangle_excess:
-        return [*facts, ("", "no way over a third point is shorter than the direct one")]
-    return [*facts, ("", f"ways over a third point are shorter by up to {shown_by.triangle_excess:.3g} of the mean; "
-                     f"from point to point this varies by {shown_by.size_variation:.2f}, and correlates by "
-                     f"{shown_by.size_correlation:.2f} with weights below zero")]
+             ("", f"error of predicting pairs of points that were left out: axes below zero {lower}"),
+             ("", f"below zero: {shown_by.breadth * cause.points:.3g} axes of {cause.points:,}, the first alike at "
+              f"nearest points by {shown_by.first_autocorrelation:.2f}")]
+    if shown_by.triangle_excess:
+        facts += [("", f"ways over a third point are shorter by up to {shown_by.triangle_excess:.3g} of the mean:"),
+                  ("", f"short ways by {percent(shown_by.short_excess, 0)} of that, ways between points like these by "
+                   f"{percent(shown_by.excess_alike, 0)}")]
+    else:
+        facts += [("", "no way over a third point is shorter than the direct one")]
+    if shown_by.between:
+        facts += [("", f"{percent(shown_by.between, 0)} of the pairs have a third point exactly between them")]
+    if shown_by.rounding < NOTICED:
+        facts += [("", f"the lowest eigenvalue is {shown_by.rounding:.2g} times that of rounding to their steps")]
+    return facts
 
 
 def _kernel(kernel: KernelConditions) -> list[tuple[str, str]]:

@@ -133,12 +133,17 @@ class EuclideanConditions:
 class Evidence:
     """What tells causes of negative eigenvalues from each other."""
 
-    triangle_excess: float  # by which a way over a third point is shorter, at most, in mean dissimilarities
+    prediction: float  # share of the error of predicting others' dissimilarities that axes below zero remove
+    share: float  # of the eigenvalues that are negative
+    balance: float  # number of these, over that of others that are no larger in size
     breadth: float  # effective number of negative eigenvalues, over the number of points
-    autocorrelation: float  # of negative eigenvectors, at the nearest points, weighted by eigenvalue
-    first_autocorrelation: float  # of that of the most negative eigenvalue
-    size_variation: float  # of the points' triangle excesses: standard deviation over mean
-    size_correlation: float  # of the points' triangle excesses and their weights in negative eigenvectors
+    first_autocorrelation: float  # of the eigenvector of the most negative eigenvalue, at the nearest points
+    between: float  # share of pairs with a third point exactly between them
+    triangle_excess: float  # by which a way over a third point is shorter, at most, in mean dissimilarities
+    short_excess: float  # that of short ways over that of all, over the points
+    excess_alike: float  # that of points most like two, over it: 1 if it is the same, 0 if there is none
+    rounding: float  # size of the most negative eigenvalue, over the largest that rounding to their step makes
+    squares: bool  # whether these may be squared Euclidean distances
 
 
 @frozen
