@@ -8,7 +8,6 @@ from mlcli.base.context import set_context
 from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import Note, listening, mute_notes, tell
 from mlcli.config.run_config import RunConfig
-from mlcli.data.options.input import Input
 from mlcli.data.read.table import can_be_cut
 from mlcli.data.table.table import Table
 from mlcli.errors import MlcliError, RefusedByPlan
@@ -78,7 +77,7 @@ def read_start(config: RunConfig, process: Process = ALONE, given: Table | None 
         if reading.fit is not None and not reading.fits:
             reading.fit.require_memory()
         del reading  # and with it a sparse table, which is read again
-        return begin(with_blocks(config) if chooses_reading(config.input) else config, process), None
+        return begin(with_blocks(config) if chooses_reading(config) else config, process), None
     return reading.take()
 
 
@@ -104,7 +103,7 @@ def choose_reading(config: RunConfig, process: Process) -> Reading | None:
         return None
     with suppress(MlcliError):
         whole = Reading.of(config, process)
-        if not chooses_reading(config.input) or (whole and whole.fits) or not has_blocks(config):
+        if not chooses_reading(config) or (whole and whole.fits) or not has_blocks(config):
             return whole
         blocks = Reading.of(with_blocks(config), process)
         return blocks if blocks and (whole is None or blocks.fits) else whole  # which says why it does not fit
@@ -113,9 +112,9 @@ def choose_reading(config: RunConfig, process: Process) -> Reading | None:
 
 def has_blocks(config: RunConfig) -> bool:
     """Whether blocks of the table's rows can be read, and prepared as the options say; raises DataError."""
-    input = with_blocks(config).input
     whole = config.report.setting("calibration") is not None or not config.prepare.in_blocks
-    return not whole and can_be_cut(input, config.compute, config.method.distance.categories)
+    return not whole and all(can_be_cut(file, config.compute, config.method.distance.categories)
+                             for file in with_blocks(config).input.files)
 
 
 def with_blocks(config: RunConfig) -> RunConfig:
@@ -123,7 +122,10 @@ def with_blocks(config: RunConfig) -> RunConfig:
     return config.replace(input=config.input.replace(stream="always"))
 
 
-def chooses_reading(input: Input) -> bool:
-    """Whether the reader may choose between memory and blocks: `stream` is `auto` and the input is a regular file."""
-    return (input.stream == "auto" and input.view.path is None and input.path != "-"
+def chooses_reading(config: RunConfig) -> bool:
+    """Whether the reader may choose between memory and blocks: `stream` is `auto` and the input are regular files whose
+    columns are one table.
+    """
+    input = config.input
+    return (input.stream == "auto" and (not input.views or config.joins_views) and input.path != "-"
             and not is_run(input.path))

@@ -104,11 +104,13 @@ def with_joined_views(config: RunConfig, source: Table) -> tuple[Table, tuple[Dr
     Raises DataError as `join_views` does, and for missing cells where they are refused, and ConfigError for transforms
     that take a row as a whole.
     """
-    if source.view is None or not config.joins_views:
+    if not config.joins_views or (source.view is None and not source.files):
         return source, ()
     from mlcli.data.prepare.views import join_views, require_cellwise
 
     require_cellwise(config.prepare.transform)
+    if source.files:  # which are read in blocks
+        return source, ()
     if config.prepare.missing == "error":
         for part in source.views:  # so that the error names its file
             refuse(part)

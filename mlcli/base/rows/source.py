@@ -4,7 +4,7 @@ Such rows stand where an array does. Code that works on blocks gets them from `r
 array raises an error, so that no code allocates the whole table by accident.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import field, replace
 from typing import Any, Protocol, cast
 
@@ -131,6 +131,73 @@ class RowsOfSource:
     def buffer_bytes(self) -> int:
         """The bytes in use while the source reads."""
         return self.source.buffer_bytes
+
+
+@frozen
+class RowsBeside:
+    """Rows of several sources side by side: the same rows, and the columns of all.
+
+    Blocks are those of the source that has the fewest, so that of the others few rows are read in two of them.
+    """
+
+    sources: tuple[RowSource, ...]
+
+    @property
+    def bounds(self) -> tuple[int, ...]:
+        """The first row of every block, then the number of rows."""
+        return min((source.bounds for source in self.sources), key=len)
+
+    @property
+    def columns(self) -> int:
+        """Numbers in a row."""
+        return sum(source.columns for source in self.sources)
+
+    @property
+    def part(self) -> int:
+        """The largest number of rows read in one step."""
+        return min(source.part for source in self.sources)
+
+    @property
+    def direct(self) -> bool:
+        """Whether every source reads single rows."""
+        return all(source.direct for source in self.sources)
+
+    @property
+    def buffer_bytes(self) -> int:
+        """The bytes in use while all sources read, with rows that wait for those of another."""
+        return sum(source.buffer_bytes + 8 * source.part * source.columns for source in self.sources)
+
+    def take(self, chosen: Indices) -> Array:
+        """Return single rows as an (m, d) array."""
+        return np.hstack([source.take(chosen) for source in self.sources])
+
+    def parts(self, number: int) -> Iterator[Part]:
+        """Yield the rows of a block."""
+        place, stop = self.bounds[number : number + 2]
+        waiting = [rows_between(source, place, stop) for source in self.sources]
+        held = [next(rows) for rows in waiting]
+        while True:
+            count = min(map(len, held))
+            yield place, np.hstack([rows[:count] for rows in held])
+            place += count
+            if place == stop:
+                return
+            held = [rows[count:] if len(rows) > count else next(others)
+                    for rows, others in zip(held, waiting, strict=True)]
+
+    def key(self) -> str:
+        """Return the keys of all sources, for cache keys."""
+        return repr(tuple(source.key() for source in self.sources))
+
+
+def rows_between(source: RowSource, start: int, stop: int) -> Iterator[Array]:
+    """Yield the rows of a source from number `start` to the one before `stop`, a few at a time (m x d, m > 0)."""
+    first, last = np.searchsorted(source.bounds, (start, stop - 1), side="right").tolist()
+    for number in range(first - 1, last):
+        for place, rows in source.parts(number):
+            inside = rows[max(start - place, 0) : max(stop - place, 0)]
+            if len(inside):
+                yield inside
 
 
 class RowMap(Protocol):
@@ -361,6 +428,14 @@ def rows_of(values: object) -> Rows | None:
 def as_array(rows: Rows) -> Array:
     """Cast rows to the array type, for parameters that are declared as arrays."""
     return cast(Array, rows)
+
+
+def beside(values: Sequence[Array]) -> Array:
+    """Return arrays or rows (n x d each) with their columns side by side; rows where each of them is read in blocks."""
+    rows = [found for found in map(rows_of, values) if found is not None]
+    if len(rows) < len(values):
+        return np.hstack(values)
+    return as_array(Rows(RowsBeside(tuple(found.source for found in rows))))
 
 
 @frozen

@@ -94,8 +94,8 @@ def reads_blocks(found: BlockFile | None, input: Input, compute: Compute) -> boo
         if found is None:
             features, pairs = map(formats_with_blocks, ("features", "dissimilarities"))
             raise ConfigError("STREAM", f"only features in {features} files, sparse matrices, and dissimilarities in "
-                              f"{pairs} files are read in blocks; there must be no second view, and only sparse "
-                              "matrices can be transposed",
+                              f"{pairs} files are read in blocks; there must be no second view but for methods that "
+                              "take its columns beside the first, and only sparse matrices can be transposed",
                               where="input.stream",
                               hint="convert the file (CSV must be UTF-8, not compressed, and no quote may stand within "
                               "a cell that does not begin with one; NPY in C order), or leave input.stream out")

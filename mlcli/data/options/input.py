@@ -252,6 +252,10 @@ class WithTables(Input):
     """An input whose views are further columns of the table, those of text read as in the first file."""
 
 
+class InBlocksBesideOthers(WithTables):
+    """An input of one of several files whose rows are read in blocks together."""
+
+
 class AllTexts(Input):
     """An input whose columns are all read as text."""
 

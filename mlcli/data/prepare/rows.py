@@ -73,8 +73,8 @@ def completed_rows(table: Table, rows: Rows, policy: str) -> tuple[Rows, Array, 
     if rows.finite:
         return rows, _means(rows) if policy == "mean" else missing.NO_FILL, []
     if policy == "error":
-        refuse_gaps(gaps.first, (gaps.missing, gaps.infinite), table.ids, table.columns, missing.where_of(table),
-                     missing.REMEDY)
+        where = missing.where_of(table.part_with(gaps.first[0][1]))
+        refuse_gaps(gaps.first, (gaps.missing, gaps.infinite), table.ids, table.columns, where, missing.REMEDY)
     if policy == "mean":
         return rows, _means(rows), []
     if len(gaps.rows) == len(rows):

@@ -5,10 +5,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
+from operator import eq
 
 import numpy as np
 
 from mlcli.base.frozen import frozen
+from mlcli.base.rows.source import beside
 from mlcli.base.stages.stage import note
 from mlcli.base.types import Indices
 from mlcli.base.values.naming import listed
@@ -80,7 +82,7 @@ def match_views(tables: Sequence[Table], policy: str, remedy: str = UNMATCHED) -
 def matched_rows(tables: Sequence[Table], policy: str, remedy: str = UNMATCHED) -> list[Indices]:
     """Return the rows of each table that all have (m each), matched by id; raises DataError as `match_views` does."""
     first, *others = tables
-    if all(isinstance(table.ids, RowNumbers) for table in tables):
+    if all(isinstance(table.ids, RowNumbers) for table in tables) or in_one_order(tables):
         positions = [np.arange(min(len(table.ids) for table in tables), dtype=np.int64)] * len(tables)
     else:
         places = np.array([_places(first, other) for other in others]).reshape(len(others), len(first.ids))
@@ -88,6 +90,12 @@ def matched_rows(tables: Sequence[Table], policy: str, remedy: str = UNMATCHED) 
         positions = [rows, *places[:, rows]]
     _require_matched(tables, positions, policy, remedy)
     return positions
+
+
+def in_one_order(tables: Sequence[Table]) -> bool:
+    """Whether all tables have the same ids in the same order."""
+    first, *others = tables
+    return all(len(other.ids) == len(first.ids) and all(map(eq, first.ids, other.ids)) for other in others)
 
 
 def without_rows(tables: Sequence[Table], rows: Sequence[Indices]) -> tuple[Table, Table]:
@@ -167,7 +175,7 @@ def files_of(given: Sequence[Table], columns: Mapping[str, tuple[str, ...]]) -> 
 
 def side_by_side(tables: Sequence[Table]) -> Table:
     """Return one table with the columns of all; its views stay for their names and rows."""
-    return replace(chain_views(tables), values=np.hstack([table.values for table in tables]),
+    return replace(chain_views(tables), values=beside([table.values for table in tables]),
                    columns=tuple(name for table in tables for name in table.columns))
 
 

@@ -26,6 +26,7 @@ from mlcli.base.rows.source import (
     Part,
     RowPass,
     Rows,
+    RowsBeside,
     RowsOfSource,
     RowSource,
     Sample,
@@ -40,7 +41,7 @@ from mlcli.base.values.compute import Compute
 from mlcli.core.moments_pass import gather, pass_bytes, sample_of, sketch_rows
 from mlcli.data.formats.block_file import BlockFile, RowFile, texts_of
 from mlcli.data.formats.csv_blocks import TextRows, Underflows
-from mlcli.data.options.input import Input, options_of_whole
+from mlcli.data.options.input import InBlocksBesideOthers, Input, options_of_whole
 from mlcli.data.options.numbers import EXACT
 from mlcli.data.options.wording import counted, place
 from mlcli.data.pairs.similarities import rows_to_dissimilarities
@@ -294,11 +295,14 @@ def unread_table(found: BlockFile, columns: Sequence[str], input: Input, source:
 
 
 def table_of_blocks(found: BlockFile, input: Input, compute: Compute, source: Source) -> Table:
-    """Return the table of a file that is read in blocks: after one pass over it, unless some of its rows are chosen."""
+    """Return the table of a file that is read in blocks: after one pass over it, unless some of its rows are chosen, or
+    its rows are read beside those of other files.
+    """
     if not (input.square or input.chooses_rows):
         _lanes(Rows(found.file), compute)  # before ids and labels are read: a refusal does not load Arrow
     table = unread_table(found, found.columns, input, source)
-    return table if input.chooses_rows else after_first_pass(table, input, compute)
+    later = input.chooses_rows or isinstance(input, InBlocksBesideOthers)
+    return table if later else after_first_pass(table, input, compute)
 
 
 def after_first_pass(table: Table, input: Input, compute: Compute) -> Table:
@@ -319,14 +323,16 @@ def after_first_pass(table: Table, input: Input, compute: Compute) -> Table:
     types, sizes = table.types if isinstance(table, Unread) else (), sums.moments.plain.sizes
     warn_of_rounding([name for name, kind, size in zip(table.columns, types, sizes, strict=False)
                       if "int64" in str(kind) and size >= EXACT])
-    file = file_of(rows)
-    file = file.source if isinstance(file, CodedRows) else file
-    if isinstance(file, TextRows) and any(text.survey.tiny for text in file.files):
-        with closing(results(Underflows(file))) as every:
-            warn_of_underflow(sum(every))
+    source = file_of(rows)
+    for file in source.sources if isinstance(source, RowsBeside) else (source,):
+        file = file.source if isinstance(file, CodedRows) else file
+        if isinstance(file, TextRows) and any(text.survey.tiny for text in file.files):
+            with closing(results(Underflows(file))) as every:
+                warn_of_underflow(sum(every))
     sample = sample_of(sums, chosen, rows.shape[1])
-    require_no_ids_in(table, sample.values, table.numbers[sample.places] - 1, input,
-                      lambda column: (column_of(rows, column), table.numbers - 1))
+    if not table.files:
+        require_no_ids_in(table, sample.values, table.numbers[sample.places] - 1, input,
+                          lambda column: (column_of(rows, column), table.numbers - 1))
     _tell(rows, chosen)
     return replace(table, values=as_array(replace(rows, moments=sums.moments, sample=sample, gaps=sums.gaps)))
 

@@ -50,9 +50,13 @@ def read(input: Input, compute: Compute | None = None, categories: TextColumns =
     """Return the table of an input, checked and with ids, and its further views, whose rows are not yet matched.
 
     With `categories`, columns of text are categories, those that the input names or all. If the next step `streams`, a
-    table that does not fit in memory is read in blocks. Raises DataError also for a matrix of pairs whose
-    kind was not chosen.
+    table that does not fit in memory is read in blocks; views that are further columns lie beside those of the first
+    then. Raises DataError also for a matrix of pairs whose kind was not chosen.
     """
+    if input.views and isinstance(input, WithTables) and input.stream == "always":
+        from mlcli.data.read.joined_files import read_joined
+
+        return read_joined(input, compute or Compute(), categories)
     table = _rows_of(input, compute or Compute(), categories, streams, refuses=True)
     if input.view.path is not None:
         from mlcli.data.prepare.views import chain_views, errors_for_view

@@ -183,6 +183,12 @@ class Table:
         """The table of each file that was read: those of views, or those whose columns lie side by side here."""
         return tuple(file.table for file in self.files) or self.views
 
+    def part_with(self, column: int) -> "Table":
+        """Return the table of the file that a column is of, by its place in this table: this one, if it is of one file.
+        """
+        name = self.columns[column]
+        return next((file.table for file in self.files if name in file.columns), self)
+
     @property
     def views(self) -> "tuple[Table, ...]":
         """This table and its further views, in their order, each without another."""

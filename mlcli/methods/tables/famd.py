@@ -32,8 +32,8 @@ class FAMD(TablesMethod):
     Missing cells: As in `mfa`, with `--set prepare.missing=model`; a column of categories with estimates is not divided
     by its first eigenvalue.
 
-    Larger than memory: The table is read in blocks of rows, columns of text as well, unless it is in several files or
-    missing cells are estimated (docs/beyond-memory.md).
+    Larger than memory: The table is read in blocks of rows, columns of text as well, unless missing cells are
+    estimated; the rows of several files have to lie in one order (docs/beyond-memory.md).
 
     Files: `spectrum.csv` holds the variances of the axes; each is the sum over the columns of their squared
     correlations, or correlation ratios, with the axis. `loadings.csv` holds the correlations of columns of numbers, and

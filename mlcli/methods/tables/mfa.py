@@ -41,8 +41,8 @@ class MFA(GroupedMethod):
     `mlcli embed DATA --onto RUN` of all rows makes a run in which the active ones keep their coordinates and the others
     are placed; inertias are those of the active rows.
 
-    Larger than memory: The table is read in blocks of rows, columns of text as well, unless it is in several files or
-    missing cells are estimated (docs/beyond-memory.md).
+    Larger than memory: The table is read in blocks of rows, columns of text as well, unless missing cells are
+    estimated; the rows of several files have to lie in one order (docs/beyond-memory.md).
 
     Files: `spectrum.csv` holds the variances of the axes; the first is at most the number of groups, and it is this
     number if all groups agree. `loadings.csv` holds the correlations of columns of numbers with the axes, and for each
