@@ -517,6 +517,7 @@ def footprint(steps: Sequence[Step], data: Given, method: Method, compute: Compu
     return {"program, libraries and threads": float(resident(compute.thread_count(), needs)),
             "figures": after_fit().memory,
             "workers": DASK + context().local_workers * worker_memory(steps) if context().local_workers else 0.0,
+            "ids and labels": after_fit().texts,
             "names of columns": (COLUMN + ARROW_COLUMN * (ARROW in sys.modules)) * columns,
             **max(moments.values(), key=lambda parts: sum(parts.values()))}
 

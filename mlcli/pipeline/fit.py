@@ -102,7 +102,8 @@ def drawing_of(config: RunConfig, start: Start) -> AfterFit:
     """
     table, asked = start.prepared.table, FINDINGS["dimension"].precedes_fit(config)
     source = start.source.source
-    read = AfterFit() if source is None else AfterFit(reading=source.reading, kept=source.kept)
+    read = AfterFit(texts=sum(part.text_bytes for part in start.source.parts))
+    read = read if source is None else replace(read, reading=source.reading, kept=source.kept)
     if config.output == "-":
         return replace(read, rules=asked, quality=False)
     report, measures = config.report, config.report.setting("quality")
@@ -121,7 +122,7 @@ def drawing_of(config: RunConfig, start: Start) -> AfterFit:
 
         beside = max((step.memory for step in baseline_steps(config.method, table.data(), config.compute)), default=0.0)
     return replace(drawn, rules=report.setting("dimension") is not None or asked, quality=measures is not None,
-                   baseline=beside, reading=read.reading, kept=read.kept)
+                   baseline=beside, reading=read.reading, kept=read.kept, texts=read.texts)
 
 
 def plan_fit(config: RunConfig, start: Start, planned: FitPlan | None = None) -> FitPlan:

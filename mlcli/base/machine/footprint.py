@@ -23,6 +23,7 @@ LIBRARIES = {LINEAR: 15 * MIB, SPARSE: 24 * MIB, OPTIMIZE: 38 * MIB}
 BESIDE = {ARROW: 38 * MIB, PARQUET: 9 * MIB, HDF5: 12 * MIB, JAX: 280 * MIB, PLOT: 34 * MIB}
 COLUMN, ARROW_COLUMN = 860.0, 5000.0  # bytes for a column: its name in each table, and more while Arrow reads it
 TEXT = 5.0  # arrays of the size of a table up to which one that Arrow reads is held
+CELL_OF_TEXT = 64  # bytes of a text in a column beside its letters
 KEPT = 0.25  # share of what reading a file takes beside its table that allocators keep
 LOADING = {"": 0.0, LINEAR: 0.2, SPARSE: 0.3, OPTIMIZE: 0.5, JAX: 5.5, PLOT: 1.4}  # of the seconds of a start
 
@@ -40,6 +41,7 @@ class AfterFit:
     baseline: float = 0.0  # bytes of fitting the method beside whose quality the embedding's is shown
     reading: float = 0.0  # bytes that reading the file took beside the table
     kept: float = 0.0  # of these, what allocators keep
+    texts: float = 0.0  # bytes of the rows' ids and labels
 
 
 NOTHING = AfterFit()

@@ -8,14 +8,14 @@ from typing import Any, Protocol
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.machine.footprint import ARROW, TEXT, resident
+from mlcli.base.machine.footprint import ARROW, CELL_OF_TEXT, TEXT, resident
 from mlcli.base.rows.source import Rows, RowSource, in_memory
 from mlcli.base.rows.sparse import SparseRows
 from mlcli.base.values.compute import Compute
 from mlcli.data.options.formats import formats_with_blocks
 from mlcli.data.options.input import Input
 from mlcli.data.table.selection import Choice
-from mlcli.data.table.sheet import FEWER, Sheet, with_row_names
+from mlcli.data.table.sheet import FEWER, Sheet, require_texts, with_row_names
 from mlcli.data.text.records import CELLS
 from mlcli.engine.executor import results
 from mlcli.errors import ConfigError
@@ -142,8 +142,8 @@ class Texts:
         """Do nothing: blocks are short."""
 
 
-def texts_of(found: BlockFile, input: Input) -> Sheet:
-    """Return a sheet without numbers: the ids, if the file has any, and the labels."""
+def texts_of(found: BlockFile, input: Input, compute: Compute) -> Sheet:
+    """Return a sheet without numbers: the ids, if the file has any, and the labels; raises RefusedByPlan."""
     choice = found.choice
     if found.names is not None:
         return with_row_names(found.names, ids=not input.without_ids)
@@ -154,10 +154,15 @@ def texts_of(found: BlockFile, input: Input) -> Sheet:
         return bare
     names = tuple(choice.names[column] for column in wanted)
     columns: list[list[str]] = [[] for _ in names]
+    sizes, program = dict.fromkeys(names, 0.0), resident(compute.thread_count())
     with closing(results(Texts(found.file, names))) as every:
         for block in every:
-            for texts, some in zip(columns, block, strict=True):
+            before = sum(sizes.values())
+            for name, texts, some in zip(names, columns, block, strict=True):
                 texts.extend(some)
+                sizes[name] += sum(map(len, some)) + CELL_OF_TEXT * len(some)
+            next_block = sum(sizes.values()) - before  # about, which is read meanwhile
+            require_texts(sizes, len(columns[0]), compute, program + next_block)
     by_name = dict(zip(names, map(tuple, columns), strict=True))
     ids = None if choice.id is None else by_name[choice.id_name]
     labels = {choice.names[column]: by_name[choice.names[column]] for column in choice.texts}
@@ -171,4 +176,5 @@ def sheet_of_blocks(found: BlockFile, input: Input, compute: Compute) -> Sheet:
     compute.require(resident(compute.thread_count()) + found.bytes, f"a table of {found.file.bounds[-1]:,} x "
                     f"{found.file.columns:,} numbers", FEWER)
     rows, columns = found.file.bounds[-1], found.file.columns
-    return replace(texts_of(found, input), values=in_memory(Rows(found.file)) if columns else np.empty((rows, 0)))
+    values = in_memory(Rows(found.file)) if columns else np.empty((rows, 0))
+    return replace(texts_of(found, input, compute), values=values)

@@ -282,12 +282,12 @@ class Unread(Table):
     types: Sequence[Any] = ()
 
 
-def unread_table(found: BlockFile, columns: Sequence[str], input: Input, source: Source) -> Unread:
+def unread_table(found: BlockFile, columns: Sequence[str], input: Input, compute: Compute, source: Source) -> Unread:
     """Return the table of a file without reading its numbers: for rows that are used one by one, or chosen."""
     if input.square:
         points = points_in(found.file, input)
         return Unread(as_array(Rows(found.file)), tuple(points), points, ROW, kind=input.kind, source=source)
-    named, rows = texts_of(found, input), Rows(found.file)
+    named, rows = texts_of(found, input, compute), Rows(found.file)
     ids: Sequence[str] = RowNumbers.up_to(len(rows)) if named.ids is None else named.ids
     require_unique_ids(ids, input.path)
     return Unread(as_array(rows), tuple(columns), ids, named.id_header, named.labels, "features", source,
@@ -300,7 +300,7 @@ def table_of_blocks(found: BlockFile, input: Input, compute: Compute, source: So
     """
     if not (input.square or input.chooses_rows):
         _lanes(Rows(found.file), compute)  # before ids and labels are read: a refusal does not load Arrow
-    table = unread_table(found, found.columns, input, source)
+    table = unread_table(found, found.columns, input, compute, source)
     later = input.chooses_rows or isinstance(input, InBlocksBesideOthers)
     return table if later else after_first_pass(table, input, compute)
 

@@ -116,7 +116,7 @@ def new_in_blocks(found: BlockFile | None, source: Source, input: Input, run: "R
 
         coded = CodedRows(found.file, tuple(run.categories), tuple(run.categories.values()))
         found = replace(found, file=coded, choice=replace(found.choice, categories=()), categories=run.categories)
-    return unread_table(found, run.columns, input, source)
+    return unread_table(found, run.columns, input, compute, source)
 
 
 def in_order(found: BlockFile, wanted: tuple[str, ...]) -> RowFile:

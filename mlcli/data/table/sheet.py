@@ -9,6 +9,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import note
 from mlcli.base.types import Array
+from mlcli.base.values.compute import Compute
 from mlcli.base.values.missing import is_missing
 from mlcli.base.values.naming import listed, shown
 from mlcli.data.options.numbers import is_number
@@ -23,6 +24,18 @@ if TYPE_CHECKING:
 FEWER = "choose fewer columns, or put PCA ahead of the method ({prepare.reduce}), which reads a table in blocks of rows"
 FEW = 3  # columns of numbers, beside which molecules may be what a user wants to compare
 SOME = 50  # texts of a column that are looked at
+UNREAD = "choose the others by {input.columns}, with {input.id_column=none}"  # remedy for a column of long texts
+
+
+def require_texts(sizes: Mapping[str, float], rows: int, compute: Compute, beside: float) -> None:
+    """Raise RefusedByPlan, with the largest column, if columns of text of so many rows do not fit in memory.
+
+    `sizes` are their bytes, by name, and `beside` those of what is read with them.
+    """
+    if sizes:
+        largest = max(sizes, key=lambda name: sizes[name])
+        compute.require(beside + sum(sizes.values()), f"a table with the texts of column {shown(largest)} in its first "
+                        f"{rows:,} rows", UNREAD)
 
 
 @frozen

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mlcli.base.frozen import frozen
+from mlcli.base.machine.footprint import CELL_OF_TEXT
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.column_groups import ColumnGroup
 from mlcli.base.values.inputs import (
@@ -29,7 +30,7 @@ from mlcli.base.values.scaling import read_only
 from mlcli.data.files.formats import file_name
 from mlcli.data.files.remote import is_remote
 from mlcli.data.options.wording import place
-from mlcli.data.table.row_numbers import take_ids
+from mlcli.data.table.row_numbers import RowNumbers, take_ids
 from mlcli.errors import MlcliError, with_paths
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
 
 CHOICES = ("input.columns", "input.view.columns", "input.view.further")  # of columns, by the number of the file
+SOME = 1000  # texts of a column whose letters are counted
 HERE = "array"  # the name of a table in memory, in place of a file's
 
 
@@ -204,6 +206,14 @@ class Table:
     def bytes(self) -> int:
         """The bytes of its numbers: of a graph those of its edges."""
         return self.values.nbytes if self.graph is None else self.graph.bytes
+
+    @property
+    def text_bytes(self) -> float:
+        """The bytes of its ids and labels, by the lengths of some of them; none of numbers of rows."""
+        columns = [*self.labels.values(), *([] if isinstance(self.ids, RowNumbers) else [self.ids])]
+        some = [texts[:: len(texts) // SOME + 1] for texts in columns]
+        return float(sum(len(texts) * (CELL_OF_TEXT + sum(map(len, few)) / max(len(few), 1))
+                         for texts, few in zip(columns, some, strict=True)))
 
     def take(self, rows: Sequence[int] | AnyArray) -> "Table":
         """Return some of the rows (features), or of the points (a square matrix), in the given order."""

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from mlcli.base.machine.footprint import ARROW, COLUMN, MIB, resident
+from mlcli.base.machine.footprint import ARROW, CELL_OF_TEXT, COLUMN, MIB, resident
 from mlcli.base.stages.stage import advance, no_listeners
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
@@ -29,7 +29,7 @@ from mlcli.data.options.numbers import BLANKS, EXACT
 from mlcli.data.options.texts import with_proposal
 from mlcli.data.options.wording import counted, place
 from mlcli.data.table.cells import warn_of_rounding, warn_of_underflow
-from mlcli.data.table.sheet import Sheet, require_content
+from mlcli.data.table.sheet import Sheet, require_content, require_texts
 from mlcli.data.text.diagnose import NONE, Faults, faults_of, refusal, width_error
 from mlcli.data.text.head import LOOKED_AT, Head, detect_dialect, read_head
 from mlcli.data.text.layout import RecordLayout, numbers_error, pairs_layout, word_columns
@@ -157,6 +157,7 @@ class Frame:
     doubtful: bool = False  # whether some cells need a second look
     ids: list[str] = field(default_factory=list)
     labels: dict[str, list[str]] = field(default_factory=dict)
+    sizes: dict[str, float] = field(default_factory=dict)  # bytes of columns of text
     faults: Faults = NONE
 
 
@@ -251,9 +252,9 @@ def _frame(text: InputText, layout: RecordLayout, compute: Compute) -> Frame:
     if text.survey.size > SMALL:  # for a small one the fit has the better error
         beside += resident(compute.thread_count(), [ARROW])
     to_file = ", or write it to a file, which can be read in blocks" if text.path == "-" else ""
-    compute.require(beside + 8.0 * text.survey.lines * columns,
-                    f"a table of {text.survey.lines:,} x {columns:,} numbers", f"choose fewer columns{to_file}")
-    frame = _filled(text, layout, compute)
+    needed = beside + 8.0 * text.survey.lines * columns
+    compute.require(needed, f"a table of {text.survey.lines:,} x {columns:,} numbers", f"choose fewer columns{to_file}")
+    frame = _filled(text, layout, compute, needed)
     if frame.faults.error is not None:
         return frame
     require_content(frame.rows, layout.choice.width, text.path)
@@ -291,17 +292,20 @@ def _of_pairs(text: InputText, compute: Compute) -> Sheet | None:
     return read_ragged(text, compute)
 
 
-def _filled(text: InputText, layout: RecordLayout, compute: Compute) -> Frame:
-    """Read all rows, by record or by Arrow; of a short text with odd quotes Arrow decides, as of a long one."""
+def _filled(text: InputText, layout: RecordLayout, compute: Compute, needed: float) -> Frame:
+    """Read all rows, by record or by Arrow; of a short text with odd quotes Arrow decides, as of a long one.
+
+    `needed` are the bytes of memory without columns of text; raises RefusedByPlan if these do not fit beside.
+    """
     wide = layout.width > WIDE and text.survey.lines < FEW
     if wide or text.survey.lines * layout.width <= CELLS:
         frame = _filled_by_records(text, layout)
         if wide or not frame.faults.odd_quotes:
             return frame
-    return _filled_by_arrow(text, layout, compute)
+    return _filled_by_arrow(text, layout, compute, needed)
 
 
-def _filled_by_arrow(text: InputText, layout: RecordLayout, compute: Compute) -> Frame:
+def _filled_by_arrow(text: InputText, layout: RecordLayout, compute: Compute, needed: float) -> Frame:
     """Read all rows; if Arrow fails, the slow scan finds the reason."""
     arrow = pyarrow()
     room = text.survey.ends + 1 if layout.width == 1 else text.survey.lines
@@ -309,6 +313,7 @@ def _filled_by_arrow(text: InputText, layout: RecordLayout, compute: Compute) ->
     try:
         for batch in _batches(text, layout, compute):
             _take(batch, text, layout, filled)
+            require_texts(filled.sizes, filled.rows, compute, needed)
             advance(filled.rows, text.survey.lines)
     except arrow.ArrowException as error:
         if "Empty CSV file" not in str(error):
@@ -388,6 +393,9 @@ def _take(batch: Any, text: InputText, layout: RecordLayout, filled: Frame) -> N
         block[:] = numbers.to_tensor(null_to_nan=True, row_major=True).to_numpy()
         missing = sum(column.null_count for column in numbers.columns)
         filled.doubtful |= doubtful(block, missing, text.survey.tiny)
+    for column in {column for column in (choice.id, *choice.texts) if column is not None}:
+        name, size = choice.names[column], batch.column(str(column)).nbytes + CELL_OF_TEXT * batch.num_rows
+        filled.sizes[name] = filled.sizes.get(name, 0.0) + size
     if choice.id is not None:
         filled.ids += batch.column(str(choice.id)).to_pylist()
     for column in choice.texts:

@@ -15,6 +15,7 @@ import pytest
 from pyarrow import csv as arrow_csv
 from pyarrow import ipc, parquet
 
+from mlcli.base.machine.footprint import ARROW, resident
 from mlcli.base.rows import scratch
 from mlcli.base.rows.source import Rows
 from mlcli.base.types import AnyArray, Array
@@ -642,6 +643,22 @@ def interrupted(arguments: list[str]) -> dict[str, object]:
     assert not Path("out/run.json").exists()
     assert code_of(*arguments) == 0
     return json.loads(Path("out/run.json").read_text())
+
+
+@pytest.mark.medium
+@pytest.mark.parametrize("form", [(), BLOCKS])
+def test_long_texts_are_refused_before_all_of_them_are_read(mlcli: Caller, form: tuple[str, ...]) -> None:
+    """The numbers are few; the column of text, which may hold labels, is 112 MB, and not read where it is left out."""
+    rows, text = 8_000, "a long answer " * 1_000
+    Path("t.csv").write_text("\n".join(["x,y,answer", *(f"{row % 7},{row % 5},{text}{row}" for row in range(rows))]))
+    given = ("t.csv", "--threads", "1", "--memory-limit", str(resident(1, [ARROW]) + 100_000_000), *form)
+    refused = mlcli("plan", *given)
+    assert refused.code == 82 and "E-MEMORY" in refused.err and "'answer'" in refused.err
+    read = int(re.search(r"first ([0-9,]+) rows", refused.err)[1].replace(",", ""))  # type: ignore[index]
+    assert 0 < read < rows
+    assert mlcli("plan", *given, "--columns", "x,y", "--no-id").code == 0
+    whole = json.loads(mlcli("plan", "t.csv", "--threads", "1", *form, "--json").out)["memory_parts"]["ids and labels"]
+    assert whole == pytest.approx(rows * (len(text) + 4), rel=0.01)
 
 
 @pytest.mark.medium
