@@ -171,8 +171,14 @@ def steps_before_fit(config: RunConfig, start: Start, ahead: Sequence[Step]) -> 
     table = (start.prepared if first is None else first.given).table
     size, threads = float(table.bytes), config.compute.thread_count()
     files = [part.source for part in source.parts if part.source is not None]
+    streamed = rows_of(table.values) is not None
+    numbers = 8.0 * table.values.size if streamed else size  # bytes, of which blocks hold few
     seconds = sum(file.bytes * rates_at_hand().parsed / threads if file.format in TEXTS
-                  else max(file.bytes, size) * rates_at_hand().loaded for file in files)
+                  else max(file.bytes, numbers / len(files)) * rates_at_hand().loaded for file in files)
+    if table.categories and streamed:
+        from mlcli.methods.tables.combine import TEXT_CELL  # one pass finds the categories, and the next one reads them
+
+        seconds += 2.0 * table.rows * len(table.categories) * TEXT_CELL * rates_at_hand().parsed / threads
     how = ", ".join(f"{file.format}, {bytes_in_words(file.bytes)}" for file in files)
     prepared = start.prepared.preparation
     as_read = table.kind == "features" and prepared.unscaled and not prepared.transform and config.method.unscaled > 0

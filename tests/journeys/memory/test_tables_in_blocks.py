@@ -191,6 +191,17 @@ def test_the_plan_says_passes_and_memory_of_blocks(mlcli: Caller) -> None:
     assert "first pass" in numbers["covariance"] and "8 x 8" in numbers["combine"]
 
 
+def test_the_plan_counts_texts_where_they_are_read(mlcli: Caller) -> None:
+    """Each of two columns of text takes as long, and more threads less."""
+    def reading(columns: str, threads: str = "1") -> float:
+        steps = planned(mlcli, "-m", "famd", *BLOCKS, "--columns", columns, "--threads", threads)
+        return float(next(step["seconds"] for step in steps if step["stage"] == "read"))
+
+    none, one, two = map(reading, ("x1:x8", "x1:x8,site", "x1:x8,site,color"))
+    assert two - one == pytest.approx(one - none, rel=0.2) and one > none
+    assert reading("x1:x8,site,color", "2") - reading("x1:x8", "2") == pytest.approx((two - none) / 2, rel=0.2)
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_missing_cells_need_the_table_in_memory(mlcli: Caller, method: str, wording: Wording) -> None:
     numbers = ("--columns", "x1:x8", "--set", "prepare.missing=model", "-p", "2", "-m", method, "-o", "none")
