@@ -154,8 +154,9 @@ class RowsBeside:
 
     @property
     def part(self) -> int:
-        """The largest number of rows read in one step."""
-        return min(source.part for source in self.sources)
+        """The largest number of rows of a part: its numbers are no more than those that a source reads in one step."""
+        numbers = min(source.part * source.columns for source in self.sources)
+        return max(min(numbers // self.columns, *(source.part for source in self.sources)), 1)
 
     @property
     def direct(self) -> bool:
@@ -175,9 +176,9 @@ class RowsBeside:
         """Yield the rows of a block."""
         place, stop = self.bounds[number : number + 2]
         waiting = [rows_between(source, place, stop) for source in self.sources]
-        held = [next(rows) for rows in waiting]
+        held, part = [next(rows) for rows in waiting], self.part
         while True:
-            count = min(map(len, held))
+            count = min(part, *map(len, held))
             yield place, np.hstack([rows[:count] for rows in held])
             place += count
             if place == stop:
