@@ -1,6 +1,6 @@
 """Several files of the same rows as one table, read in blocks: the rows of each lie in the order of the first."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from itertools import pairwise
@@ -9,7 +9,6 @@ import numpy as np
 
 from mlcli.base.rows.source import Rows, column_of, rows_of
 from mlcli.base.values.compute import Compute
-from mlcli.base.values.inputs import TextColumns
 from mlcli.base.values.naming import shown
 from mlcli.data.formats.block_file import reads_blocks
 from mlcli.data.options.input import InBlocksBesideOthers, Input, check
@@ -17,24 +16,23 @@ from mlcli.data.prepare.missing import where_of
 from mlcli.data.prepare.views import errors_for_view, in_one_order, join_views, matched_rows
 from mlcli.data.read.blocks import Unread, after_first_pass
 from mlcli.data.read.id_columns import require_no_ids_in
-from mlcli.data.read.table import read_unchecked
 from mlcli.data.table.table import Table
 from mlcli.errors import DataError
 
 ALL = "give each file the rows that all of them have"  # remedy where rows differ, which blocks cannot leave out
 
 
-def read_joined(input: Input, compute: Compute, categories: TextColumns = "") -> Table:
+def read_joined(input: Input, compute: Compute, read: Callable[[Input], Table]) -> Table:
     """Return one table with the columns of all files of an input, which are read in blocks, after one pass over them.
 
-    Raises ConfigError for a file without blocks, and DataError for rows that are not those of the first file, or are in
-    another order, and for ids among the features.
+    `read` returns the table of one file. Raises ConfigError for a file without blocks, and DataError for rows that are
+    not those of the first file, or are in another order, and for ids among the features.
     """
     check(input)
     files, tables = input.chosen_as(InBlocksBesideOthers).files, list[Table]()
     for number, file in enumerate(files):
         with errors_for_view(number - 1, file.path) if number else nullcontext():
-            table = read_unchecked(file, compute, categories)
+            table = read(file)
             if rows_of(table.values) is None:  # of a folder of images
                 reads_blocks(None, file, compute)
             tables.append(table)

@@ -56,7 +56,8 @@ def read(input: Input, compute: Compute | None = None, categories: TextColumns =
     if input.views and isinstance(input, WithTables) and input.stream == "always":
         from mlcli.data.read.joined_files import read_joined
 
-        return read_joined(input, compute or Compute(), categories)
+        machine = compute or Compute()
+        return read_joined(input, machine, lambda file: read_unchecked(file, machine, categories))
     table = _rows_of(input, compute or Compute(), categories, streams, refuses=True)
     if input.view.path is not None:
         from mlcli.data.prepare.views import chain_views, errors_for_view
