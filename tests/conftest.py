@@ -58,7 +58,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
-    """Collect no garbage while tests are collected, as nearly all of it stays, and keep that out of later collections.
+    """Collect no garbage while tests are collected, as nearly all stays, and keep that out of each later collection.
 
     A tenth of the everyday suite's time.
     """

@@ -20,12 +20,17 @@ def differing(tree: Path, installed: Path) -> list[str]:
                   or (tree / name).read_bytes() != (installed / name).read_bytes())
 
 
-@cache
 def parsed(path: Path) -> ast.Module:
-    """The module of a file. It stays, a million nodes in all, so collections of garbage do not look through it."""
+    return _trees()[path]
+
+
+@cache
+def _trees() -> dict[Path, ast.Module]:
+    """The module of each file: a million nodes that stay, so that no collection of garbage looks through them."""
+    gc.collect()
     gc.disable()
     try:
-        return ast.parse(path.read_text(encoding="utf-8"))
+        return {path: ast.parse(path.read_text(encoding="utf-8")) for path in FILES}
     finally:
         gc.freeze()
         gc.enable()
