@@ -74,7 +74,8 @@ def completed_rows(table: Table, rows: Rows, policy: str) -> tuple[Rows, Array, 
         return rows, _means(rows) if policy == "mean" else missing.NO_FILL, []
     if policy == "error":
         where = missing.where_of(table.part_with(gaps.first[0][1]))
-        refuse_gaps(gaps.first, (gaps.missing, gaps.infinite), table.ids, table.columns, where, missing.REMEDY)
+        remedy = "correct them, or give {prepare.missing=drop}" + ("" if table.categories else " or mean")
+        refuse_gaps(gaps.first, (gaps.missing, gaps.infinite), table.ids, table.columns, where, remedy)
     if policy == "mean":
         return rows, _means(rows), []
     if len(gaps.rows) == len(rows):

@@ -10,7 +10,6 @@ import numpy as np
 from mlcli.base.rows.source import Rows, column_of, rows_of
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.naming import shown
-from mlcli.data.formats.block_file import reads_blocks
 from mlcli.data.options.input import InBlocksBesideOthers, Input, check
 from mlcli.data.prepare.missing import where_of
 from mlcli.data.prepare.views import errors_for_view, in_one_order, join_views, matched_rows
@@ -32,10 +31,7 @@ def read_joined(input: Input, compute: Compute, read: Callable[[Input], Table]) 
     files, tables = input.chosen_as(InBlocksBesideOthers).files, list[Table]()
     for number, file in enumerate(files):
         with errors_for_view(number - 1, file.path) if number else nullcontext():
-            table = read(file)
-            if rows_of(table.values) is None:  # of a folder of images
-                reads_blocks(None, file, compute)
-            tables.append(table)
+            tables.append(read(file))
     require_one_order(tables)
     table = after_first_pass(with_types(join_views(tables, "error")[0], tables), input, compute)
     rows = rows_of(table.values)

@@ -43,6 +43,7 @@ from mlcli.native import available
 
 ALL_ROWS, SOME_ROWS = 2000, 200  # points up to which all are checked; those of a sample
 BLOCK = 2**20  # numbers of a block of pairs
+PAIRS = 2**26  # of all points whose kernel is summed for a few added rows: half a second
 CLOSE, ROUGH = 1e-9, 1e-3  # error of the divergence by all pairs, and by a grid or a tree
 TRUE_ROWS = 10_000  # up to which the stated divergence is by all pairs
 
@@ -656,7 +657,7 @@ def added_divergence_checks(data: Features, model: Model, moving: Indices, perpl
     """Yield checks of rows that were added to a layout: perplexities, and divergence and slope of their pairs."""
     similarity: Any = model.required_projector.similarity
     points, size = np.asarray(model.embedding), len(data.values)
-    if not full and len(moving) * size > BLOCK:
+    if not full and (len(moving) * size > BLOCK or size**2 > PAIRS):
         some = np.linspace(0, len(moving) - 1, min(max(BLOCK // size, 1), len(moving))).astype(np.int64)
         yield perplexity_check(data, similarity.precisions, perplexities, moving[some])
         yield later("divergence")
