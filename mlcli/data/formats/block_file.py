@@ -176,5 +176,5 @@ def sheet_of_blocks(found: BlockFile, input: Input, compute: Compute) -> Sheet:
     compute.require(resident(compute.thread_count()) + found.bytes, f"a table of {found.file.bounds[-1]:,} x "
                     f"{found.file.columns:,} numbers", FEWER)
     rows, columns = found.file.bounds[-1], found.file.columns
-    values = in_memory(Rows(found.file)) if columns else np.empty((rows, 0))
-    return replace(texts_of(found, input, compute), values=values)
+    return replace(texts_of(found, input, compute),
+                   values=in_memory(Rows(found.file)) if columns else np.empty((rows, 0)))
