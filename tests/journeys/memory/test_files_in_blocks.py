@@ -69,7 +69,7 @@ def test_blocks_of_files_give_what_the_files_give_in_memory(mlcli: Caller, metho
 @pytest.mark.medium
 def test_files_that_do_not_fit_are_read_in_blocks(mlcli: Caller) -> None:
     """The plan says so before, and the run is the one that blocks give when they are asked for."""
-    generator, size = np.random.default_rng(2), 300_000
+    generator, size = np.random.default_rng(2), 100_000
     for name in ("a.npy", "b.npy"):
         np.save(name, generator.standard_normal((size, 15)).astype(np.float32))
     given = ("a.npy", "--view", "b.npy", "-m", "mfa", *QUICK, "--threads", "1")
