@@ -648,10 +648,10 @@ def interrupted(arguments: list[str]) -> dict[str, object]:
 @pytest.mark.medium
 @pytest.mark.parametrize("form", [(), BLOCKS])
 def test_long_texts_are_refused_before_all_of_them_are_read(mlcli: Caller, form: tuple[str, ...]) -> None:
-    """The numbers are few; the column of text, which may hold labels, is 91 MB, and not read where it is left out."""
-    rows, text = 6_500, "a long answer " * 1_000
+    """The numbers are few; the column of text, which may hold labels, is 112 MB, and not read where it is left out."""
+    rows, text = 8_000, "a long answer " * 1_000
     Path("t.csv").write_text("\n".join(["x,y,answer", *(f"{row % 7},{row % 5},{text}{row}" for row in range(rows))]))
-    given = ("t.csv", "--threads", "1", "--memory-limit", str(resident(1, [ARROW]) + 80_000_000), *form)
+    given = ("t.csv", "--threads", "1", "--memory-limit", str(resident(1, [ARROW]) + 100_000_000), *form)
     refused = mlcli("plan", *given)
     assert refused.code == 82 and "E-MEMORY" in refused.err and "'answer'" in refused.err
     read = int(re.search(r"first ([0-9,]+) rows", refused.err)[1].replace(",", ""))  # type: ignore[index]

@@ -13,7 +13,7 @@ from pyarrow import ipc, parquet
 from tests.journeys.memory.test_beyond_memory import BLOCKS, interrupted
 from tests.journeys.memory.test_tables_in_blocks import QUICK, WHOLE, same
 from tests.journeys.support import Caller
-from tests.processes import code_of
+from tests.processes import call, code_of
 from tests.wording import Wording
 
 ROWS = 600
@@ -67,23 +67,26 @@ def test_blocks_of_files_give_what_the_files_give_in_memory(mlcli: Caller, metho
 
 
 @pytest.mark.medium
-def test_files_that_do_not_fit_are_read_in_blocks(mlcli: Caller) -> None:
-    """The plan says so before, and the run is the one that blocks give when they are asked for."""
-    generator, size = np.random.default_rng(2), 100_000
+def test_files_that_do_not_fit_are_read_in_blocks() -> None:
+    """The plan says so before, and the run is the one that blocks give when they are asked for.
+
+    In processes of their own, as the memory of this one counts too.
+    """
+    generator, size = np.random.default_rng(2), 150_000
     for name in ("a.npy", "b.npy"):
         np.save(name, generator.standard_normal((size, 15)).astype(np.float32))
     given = ("a.npy", "--view", "b.npy", "-m", "mfa", *QUICK, "--threads", "1")
-    whole = json.loads(mlcli("plan", *given, "--json").out)["memory"]
+    whole = json.loads(call("plan", *given, "--json").stdout)["memory"]
     limit = ("--memory-limit", str(round(0.7 * whole)))
-    planned = json.loads(mlcli("plan", *given, *limit, "--json").out)
+    planned = json.loads(call("plan", *given, *limit, "--json").stdout)
     assert planned["fits"] and planned["memory"] < 0.7 * whole
     for output, more in (("limited", limit), ("asked", BLOCKS)):
-        called = mlcli("embed", *given, "-q", "-o", output, *more)
-        assert called.code == 0, called.err
+        called = call("embed", *given, "-q", "-o", output, *more)
+        assert called.returncode == 0, called.stderr
         assert "N-STREAMED" in notes_of(output)
     assert Path("limited/embedding.csv").read_bytes() == Path("asked/embedding.csv").read_bytes()
-    refused = mlcli("embed", *given, *limit, "--set", "input.stream=never", "-o", "none")
-    assert refused.code == 82 and not Path("none").exists()
+    refused = call("embed", *given, *limit, "--set", "input.stream=never", "-o", "none")
+    assert refused.returncode == 82 and not Path("none").exists()
 
 
 @pytest.mark.medium
