@@ -376,6 +376,9 @@ def _start_hashing() -> None:
     threading.Thread(target=_hash_queued, name="hash", daemon=True).start()
 
 
+os.register_at_fork(after_in_child=_start_hashing.cache_clear)  # a child starts a thread of its own
+
+
 def _hash_queued() -> None:
     """Hash the files of the queue, with time that other threads leave."""
     lower_priority()

@@ -16,6 +16,7 @@ from mlcli.data.formats.parquet import column_bytes
 from mlcli.data.options.input import Input
 from mlcli.data.read.table import read
 from mlcli.errors import DataError, RefusedByPlan, StorageError
+from tests.processes import python
 
 VALUES = np.random.default_rng(0).standard_normal((500, 60))
 
@@ -132,6 +133,20 @@ def test_the_files_of_a_folder_are_hashed_as_they_are_read(tmp_path: Path) -> No
     assert source is not None
     assert {name: known["sha256"] for name, known in source.files.items()} == {
         path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+def test_a_forked_process_hashes_the_files_of_a_folder_as_well(tmp_path: Path) -> None:
+    """The thread that does so in its parent is not in it."""
+    folder_of_parts(tmp_path)
+    code = ("import os, signal, sys\n"
+            "from mlcli.data.options.input import Input\n"
+            "from mlcli.data.read.table import read\n"
+            "known, child = read(Input(path=sys.argv[1])).source.digest(), os.fork()\n"
+            "if child == 0:\n"
+            "    signal.alarm(20)\n"
+            "    os._exit(read(Input(path=sys.argv[1])).source.digest() != known)\n"
+            "print(os.waitpid(child, 0)[1])")
+    assert python(code, tmp_path).strip() == "0"
 
 
 def test_a_file_of_a_folder_that_changes_after_it_was_read_is_refused(tmp_path: Path) -> None:
