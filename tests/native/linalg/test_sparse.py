@@ -19,7 +19,8 @@ SHAPES = [(1, 1), (3, 40), (50, 7), (200, 300)]
 
 def entries(rows: int, columns: int) -> Any:
     """Sparse rows, some of them empty."""
-    return sparse.random_array((rows, columns), density=0.2, format="csr", rng=np.random.default_rng(rows + columns))
+    generator = np.random.default_rng(rows + columns)
+    return sparse.random_array((rows, columns), density=0.2, format="csr", random_state=generator)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
