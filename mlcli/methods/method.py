@@ -504,13 +504,14 @@ def footprint(steps: Sequence[Step], data: Given, method: Method, compute: Compu
     """Return the bytes of a process at its peak, by purpose.
 
     Workers that it started on this machine are included. During the fit there is a copy of the data in other units,
-    unless the method's `unscaled` makes that needless.
+    unless its size is within the method's `unscaled`.
     """
     columns = data.values.shape[1] if data.kind == "features" else 0
     most = max(steps, key=lambda step: step.memory)
     needs = [*(step.needs for step in steps), *after_fit().needs]
+    copies = 1 if rows_of(data.values) is not None or data.held_once(method.unscaled) else 2
     moments = {"reading": reading_memory(data, compute),
-               most.stage: {**table_memory(data, 1 if method.unscaled else 2), most.stage: most.memory,
+               most.stage: {**table_memory(data, copies), most.stage: most.memory,
                             "the coordinates": FITTED * coordinates_memory(method, data)},
                "checks": {**table_memory(data, blocks=0), "kept of the fit": kept_of_fit(data, most.memory),
                           "rules, quality, files and certificate": checks_memory(method, data)}}

@@ -8,8 +8,11 @@ import pytest
 from pydantic import ValidationError
 from scipy.spatial.distance import pdist
 
+from mlcli.base.stages.steps import Step
+from mlcli.base.values.compute import Compute
 from mlcli.errors import ConfigError
 from mlcli.methods import METHODS
+from mlcli.methods.method import footprint
 from tests.support import features, fit, furnished
 from tests.wording import Wording
 
@@ -55,6 +58,19 @@ def test_filters_find_the_coordinates_of_a_factorization(options: dict[str, Any]
                  **{name: value for name, value in options.items() if name != "name"}).embedding
              for solver in ("dense", "filter")]
     assert np.abs(found[0] - found[1]).max() < 1e-7 * np.abs(found[0]).max()
+
+
+@pytest.mark.parametrize("method", ["umap", "tsne", "pca", "isomap"])
+def test_a_fit_holds_the_table_once_where_its_numbers_are_in_reach(method: str) -> None:
+    """And its plan says so: whether the numbers are copied to another unit depends on their size."""
+    values, chosen = np.random.default_rng(0).random((50, 4)), METHODS[method]()
+    for power in (0, 7, 101, -101):
+        data = features(np.ldexp(1 + values, power))
+        held = chosen.in_range(data).values is data.values
+        assert held == data.held_once(chosen.unscaled) == (abs(power + 1) <= chosen.unscaled)
+        assert not chosen.in_range(data).held_once(chosen.unscaled) or held
+        parts = footprint([Step("fit", "", 0.0, 1e9)], data, chosen, Compute())
+        assert parts["the table"] == (1 if held else 2) * values.nbytes
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -65,8 +65,17 @@ class Given:
 
         Data with a size between 2**-reach and 2**reach is returned as it is, without a copy.
         """
-        factor = Unit.of(self.numbers, power=self.power) ** self.power
+        factor = self._unit_of_numbers
         return self if factor.within(reach) else self.over(factor)
+
+    def held_once(self, reach: int) -> bool:
+        """Whether a fit holds the numbers once, as `normalized` makes no copy of them, and has made none."""
+        return self.unit == Unit() and self._unit_of_numbers.within(reach)
+
+    @property
+    def _unit_of_numbers(self) -> Unit:
+        """The power of the unit that brings the largest size to [0.25, 1)."""
+        return Unit.of(self.numbers, power=self.power) ** self.power
 
     def require_scales(self) -> None:
         """Raise DataError for numbers that cannot share a unit."""

@@ -397,6 +397,13 @@ class UMAPComposition(Composition[Model]):
         """Random numbers of the start, and then the seed of the epochs."""
         return np.random.default_rng(self.compute.seed)
 
+    @cached_property
+    def edge_lengths(self) -> Graph:
+        """The graph with lengths in place of memberships: but for densities not before memory is largest, which is
+        while points move.
+        """
+        return with_lengths(self.graph, self.lists)
+
     @FitStage
     def start(self) -> Array:
         """The first coordinates (n x p)."""
@@ -421,11 +428,12 @@ class UMAPComposition(Composition[Model]):
         start = self.start  # which draws its random numbers ahead of the seed of the epochs
         curve = fit_curve(method.min_dist, method.spread)
         sampling = method.sampling(epochs, method.learning_rate, int(self.generator.integers(2**62)))
-        neighbors = with_lengths(self.graph, self.lists)
-        term = None if method.density is None else density_term(method.density, self.graph, neighbors.lengths, epochs)
+        term = None if method.density is None else density_term(method.density, self.graph, self.edge_lengths.lengths,
+                                                                epochs)
         springs = None if method._anchors is None else method.springs(method._anchors, self.graph, curve)
-        return Layout(self.graph, neighbors, curve=curve, start=start, sampling=sampling,
-                      ended=follow_edges(self.graph, start, sampling, curve, term, springs=springs), term=term)
+        ended = follow_edges(self.graph, start, sampling, curve, term, springs=springs)
+        return Layout(self.graph, self.edge_lengths, curve=curve, start=start, sampling=sampling, ended=ended,
+                      term=term)
 
     @layout.cost
     def _(self) -> list[Step]:
