@@ -124,7 +124,7 @@ def _bounds(basis: _Basis, size: int, images: Array, following: float, *, center
     left = np.square((images - given @ slopes) @ turns)  # of each Ritz vector, s x q
     variance, whole = left.sum(axis=0) / degrees, 1 - count / size  # of all rows, nothing is left to chance
     found = np.full(basis.axes.shape[1], np.nan)
-    for place, axis in zip(np.flatnonzero(np.isfinite(basis.axes).all(axis=0)), range(width), strict=True):
+    for place, axis in zip(np.flatnonzero(np.isfinite(basis.axes).any(axis=0)), range(width), strict=True):
         terms, others = left[:, axis], np.arange(width) != axis
         inside = np.sqrt(max(1 - float(turns[:, axis] @ basis.axes[:, place]) ** 2, 0.0))
         spread = whole * variance[axis] * np.einsum("ij,ij->j", turns, inverse @ turns)

@@ -1,5 +1,6 @@
 """Bounds of axes by landmarks hold against those of all points, and say something."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
-from mlcli.core.chain.landmark_error import LEAST, MOST, sample_count, sample_rows
+from mlcli.core.chain.landmark_error import LEAST, MOST, sample_count, sample_rows, with_errors
 from mlcli.core.eigen.options import choose_landmarks
 from mlcli.methods import METHODS, Model
 from tests.support import dissimilarities, distances, features, fit
@@ -68,3 +69,13 @@ def test_the_sample_is_not_that_of_the_landmarks() -> None:
     assert len(sampled) == sample_count(1000, 800, 2) == 40 and len({*sampled.tolist()}) == 40
     assert len({*sampled.tolist()} & {*choose_landmarks(1000, 50, compute.generator()).tolist()}) < 15
     assert (sample_count(10**6, 100, 2), sample_count(10**6, 10**4, 2), sample_count(20, 10, 2)) == (LEAST, MOST, 20)
+
+
+def test_an_embedding_of_zero_has_no_error() -> None:
+    """As where no eigenvalue of the landmarks is positive."""
+    size = 12
+    values = np.full((size, size), 1e-300)
+    np.fill_diagonal(values, 0.0)
+    model = replace(fit("mds", POINTS, components=2, landmarks=30), embedding=np.zeros((size, 2)))
+    found = with_errors(model, np.arange(size), lambda some: values[some], centered=True)
+    assert np.isnan(found.ranks.errors).all() and len(found.ranks.errors) == 2
