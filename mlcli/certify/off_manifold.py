@@ -59,10 +59,12 @@ class ScoredStep:
             sizes = np.nansum(rows**2, axis=1) + 1e-300
         else:
             found, sizes = self._left_by_axes(rows, own)
+        doubts = np.zeros(len(rows))
         if self.numbers is not None:
-            left = 1 - self._leverages()
-            found, sizes = found / left**2, sizes / left**2
-        return found / self.score.scale, (NEAR * found + CANCELED * sizes) / self.score.scale
+            leverages, lost = self._leverages()
+            left = 1 - leverages
+            found, sizes, doubts = found / left**2, sizes / left**2, 2 * lost / left
+        return found / self.score.scale, ((NEAR + doubts) * found + CANCELED * sizes) / self.score.scale
 
     def _relative(self, row: Array, metric: RowMetric, left_out: int | None) -> tuple[float, float]:
         """Return the distance of a row (d) to its nearest reference rows over theirs, without one of these (a number):
@@ -115,10 +117,12 @@ class ScoredStep:
         along = np.sum(np.divide(coordinates**2, norms, out=np.zeros_like(coordinates), where=norms > 0), axis=1)
         return np.maximum(moved - along, 0.0), np.abs(own) + np.abs(kernel).mean(axis=1) + along
 
-    def _leverages(self) -> Array:
+    def _leverages(self) -> tuple[Array, Array]:
         """Return the leverages of the rows at `places` (m) in a regression of all on coordinates and a constant.
 
-        By the triangle of their QR decomposition, a block of rows at a time.
+        By the triangle of their QR decomposition, a block of rows at a time. The second array (m) says how much of
+        each is rounding by way of the inverse of the columns' products, as the model has it: eps of its largest
+        number, which the direction of least extent gives, and at most the whole.
         """
         size, measured = len(self.embedding), self.projector.output_unit.measured
 
@@ -135,7 +139,9 @@ class ScoredStep:
         _, values, axes = np.linalg.svd(triangle, full_matrices=False)
         kept = values > 1e-10 * values.max(initial=0.0)
         own = (measured(take_rows(self.embedding, self.places)) - means) / scale @ axes[kept].T / values[kept]
-        return np.minimum(np.sum(own**2, axis=1) + 1 / size, 1 - 1 / size)
+        squares, least = own**2, values[kept].min(initial=np.inf)
+        found, lost = squares.sum(axis=1), np.finfo(float).eps * (squares @ (values[kept] / least) ** 2)
+        return np.minimum(found + 1 / size, 1 - 1 / size), np.minimum(lost, found)
 
 
 def lengths(metric: RowMetric, left: Array, right: Array) -> BoundedDistances:

@@ -52,8 +52,8 @@ def test_honest_runs_of_chains_and_metrics_pass(tmp_path: Path) -> None:
     assert found["pass"] >= 10
 
 
-@pytest.mark.parametrize("number", [420, 617, 729, 826, 934, 1130, 1746, 1748, 20079, 20133, 20134, 20154, 20157, 20626,
-                                    10082])
+@pytest.mark.parametrize("number", [420, 617, 624, 729, 826, 934, 1130, 1746, 1748, 20079, 20133, 20134, 20154, 20157,
+                                    20626, 10082])
 @pytest.mark.filterwarnings("ignore")
 def test_runs_that_once_raised_an_alarm_pass(number: int, tmp_path: Path) -> None:
     """Ties of tiny values, costs of zero and of one, far landmarks, outliers, rows roundings apart, tiny squares."""
