@@ -1,5 +1,6 @@
 """Ranks of dissimilarities: the monotone function nearest to distances, and stress-1 (Kruskal, 1964)."""
 
+from array import array
 from dataclasses import replace
 from functools import cached_property
 from typing import Literal
@@ -137,30 +138,27 @@ class Ranks:
         return split_pairs(self._pairs)
 
     def _plain_fit(self, points: Array) -> Disparities:
-        """Return the same as `fit`, bit by bit, by NumPy; SciPy finds which pairs have one disparity."""
-        from scipy.optimize import isotonic_regression
-
+        """Return the same as `fit`, bit by bit, by NumPy."""
         left, right = self.sides
         distances = np.sqrt(sum((axis[left] - axis[right]) ** 2 for axis in points.T))
         if np.isnan(distances.sum()):
             return Disparities(distances, distances, np.nan, np.nan)
+        groups = np.repeat(np.arange(len(self.order.groups)), np.diff(self._starts))
         if self.order.tied and self.order.ties == "primary":
-            ranks = np.repeat(np.arange(len(self.order.groups)), np.diff(self._starts))
-            order = np.lexsort((self._pairs, distances, ranks))
+            order = np.lexsort((self._pairs, distances, groups))
             self._pairs[:], distances = self._pairs[order], distances[order]
         weights = self._weights
         weighted = weights * distances
         if self.order.ties == "secondary":
-            sizes = np.add.reduceat(weights, self.order.groups)
-            means = np.add.reduceat(weighted, self.order.groups) / sizes
-            starts = self._starts[isotonic_regression(means, weights=sizes).blocks]
+            sums, loads = (np.bincount(groups, some).astype(np.float64) for some in (weighted, weights))
+            starts = self._starts[_pool(sums, loads)]
         else:
-            starts = isotonic_regression(distances, weights=weights).blocks
+            starts = _pool(weighted, weights)
         blocks = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
         disparities = (np.bincount(blocks, weighted) / np.bincount(blocks, weights))[blocks]
         errors = distances - disparities
-        sums = (np.bincount(blocks, weights * terms * terms) for terms in (errors, distances))
-        return Disparities(distances, disparities, *(float(np.cumsum(some)[-1]) for some in sums))
+        parts = (np.bincount(blocks, weights * terms * terms) for terms in (errors, distances))
+        return Disparities(distances, disparities, *(float(np.cumsum(some)[-1]) for some in parts))
 
     def _forces(self, points: Array, fit: Disparities) -> Array:
         """Return Σ w (d - d̂ - S d) / d (x - y) for each point (u x p), S the squared stress."""
@@ -210,6 +208,31 @@ class Ranks:
     @cached_property
     def _blocks(self) -> list[slice]:
         return row_blocks(len(self.order.lengths), BLOCK)
+
+
+def _pool(sums: Array, weights: Array) -> Indices:
+    """Return where blocks of rising means begin (b), and the number of all (s), by pooling of adjacent violators.
+
+    Sums and weights (s each) are compared as the kernel does, one after the other. SciPy's `isotonic_regression`
+    compares means in another order, so that rounding separates or joins others of those blocks whose means are equal.
+    """
+    blocks, loads, starts = array("d"), array("d"), array("q")  # of all blocks but the last, whose three follow
+    total, load, start = 0.0, 0.0, 0
+    for place, (more, heavier) in enumerate(zip(sums.data, weights.data, strict=True)):
+        if total * heavier < more * load:
+            blocks.append(total)
+            loads.append(load)
+            starts.append(start)
+            total, load, start = more, heavier, place
+        else:  # it joins the blocks before it until their means rise
+            total += more
+            load += heavier
+            while blocks and blocks[-1] * load >= total * loads[-1]:
+                total += blocks.pop()
+                load += loads.pop()
+                start = starts.pop()
+    starts.extend((start, len(sums)))
+    return np.array(starts, dtype=np.int64)
 
 
 def function_at_rest(pairs: Pairs, ties: Ties, points: Array, stress: float) -> Monotone:

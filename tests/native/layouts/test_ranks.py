@@ -1,8 +1,11 @@
-"""Disparities and forces of pairs by ascending dissimilarity have the bits of NumPy's and SciPy's form."""
+"""Disparities and forces of pairs by ascending dissimilarity have the bits of NumPy's form."""
+
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
 
+from mlcli.base.types import Array
 from mlcli.core.layouts import ranks
 from mlcli.core.layouts.pairs import Pairs
 from mlcli.core.layouts.ranks import PairOrder, Ranks, Ties
@@ -22,23 +25,42 @@ def ranks_of(size: int, levels: int, ties: Ties, twins: int = 0) -> Ranks:
     return Ranks(PairOrder.of(pairs, ties), counts)
 
 
+def require_bits_of_numpy(order: Ranks, places: Sequence[Array], patch: pytest.MonkeyPatch) -> None:
+    """Compare stress, slope and disparities at coordinates, and the order of pairs, with those without kernels."""
+    found = [(*order(place.ravel()), order.fit(place).disparities.copy()) for place in places]
+    sides = order.sides
+    plain = Ranks(order.order, order.counts)
+    patch.setattr(ranks.native, "available", lambda: False)
+    for place, (stress, slope, disparities) in zip(places, found, strict=True):
+        expected = plain(place.ravel())
+        assert stress == expected[0] and np.array_equal(slope, expected[1])
+        assert np.array_equal(disparities, plain.fit(place).disparities)
+    assert np.array_equal(sides, plain.sides)
+
+
 @pytest.mark.parametrize("ties", ["primary", "secondary"])
 @pytest.mark.parametrize(("size", "levels", "axes", "twins"), [(2, 1, 1, 0), (3, 2, 2, 1), (40, 10**6, 2, 0),
                                                                (60, 3, 3, 4), (90, 40, 2, 0), (25, 8, 5, 2)])
 def test_stress_and_slope_have_the_bits_of_numpy(size: int, levels: int, axes: int, twins: int, ties: Ties,
                                                  monkeypatch: pytest.MonkeyPatch) -> None:
-    order = ranks_of(size, levels, ties, twins)
     points = [RANDOM.standard_normal((size, axes)), RANDOM.standard_normal((size, axes)), np.zeros((size, axes))]
     points[1][0] = points[1][-1]
     monkeypatch.setattr(ranks, "BLOCK", 100)
-    found = [order(place.ravel()) for place in points]
-    sides = order.sides
-    plain = Ranks(order.order, order.counts)
-    monkeypatch.setattr(ranks.native, "available", lambda: False)
-    for place, (stress, slope) in zip(points, found, strict=True):
-        expected = plain(place.ravel())
-        assert stress == expected[0] and np.array_equal(slope, expected[1])
-    assert np.array_equal(sides, plain.sides)
+    require_bits_of_numpy(ranks_of(size, levels, ties, twins), points, monkeypatch)
+
+
+@pytest.mark.parametrize("ties", ["primary", "secondary"])
+@pytest.mark.parametrize("counted", [False, True], ids=["single", "counted"])
+def test_blocks_of_equal_means_have_the_bits_of_numpy(counted: bool, ties: Ties,
+                                                      monkeypatch: pytest.MonkeyPatch) -> None:
+    """By steps along a cycle: coordinates of period 3 repeat their distances, and only rounding parts some blocks."""
+    steps = np.abs(np.subtract.outer(np.arange(48), np.arange(48)))
+    counts = np.tile([1.0, 3.0, 2.0], 16) if counted else np.ones(48)
+    order = PairOrder.of(Pairs(np.minimum(steps, 48 - steps).astype(np.float64), counts, np.arange(48)), ties)
+    angles = np.arange(48) * np.pi / 24
+    circle = np.column_stack([np.cos(angles), np.sin(angles)])
+    places = [*(np.tile(RANDOM.standard_normal((3, 2)), (16, 1)) for _ in range(3)), circle, circle @ [[2, 1], [0, 3]]]
+    require_bits_of_numpy(Ranks(order, counts), places, monkeypatch)
 
 
 def test_what_was_sorted_before_changes_no_bit_nor_do_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
