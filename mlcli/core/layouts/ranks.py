@@ -158,7 +158,7 @@ class Ranks:
         disparities = (np.bincount(blocks, weighted) / np.bincount(blocks, weights))[blocks]
         errors = distances - disparities
         parts = (np.bincount(blocks, weights * terms * terms) for terms in (errors, distances))
-        return Disparities(distances, disparities, *(float(np.cumsum(some)[-1]) for some in parts))
+        return Disparities(distances, disparities, *(float(np.cumsum(np.append(0.0, some))[-1]) for some in parts))
 
     def _forces(self, points: Array, fit: Disparities) -> Array:
         """Return Σ w (d - d̂ - S d) / d (x - y) for each point (u x p), S the squared stress."""

@@ -39,8 +39,9 @@ def require_bits_of_numpy(order: Ranks, places: Sequence[Array], patch: pytest.M
 
 
 @pytest.mark.parametrize("ties", ["primary", "secondary"])
-@pytest.mark.parametrize(("size", "levels", "axes", "twins"), [(2, 1, 1, 0), (3, 2, 2, 1), (40, 10**6, 2, 0),
-                                                               (60, 3, 3, 4), (90, 40, 2, 0), (25, 8, 5, 2)])
+@pytest.mark.parametrize(("size", "levels", "axes", "twins"), [(1, 1, 2, 0), (2, 1, 1, 0), (3, 2, 2, 1),
+                                                               (40, 10**6, 2, 0), (60, 3, 3, 4), (90, 40, 2, 0),
+                                                               (25, 8, 5, 2)])
 def test_stress_and_slope_have_the_bits_of_numpy(size: int, levels: int, axes: int, twins: int, ties: Ties,
                                                  monkeypatch: pytest.MonkeyPatch) -> None:
     points = [RANDOM.standard_normal((size, axes)), RANDOM.standard_normal((size, axes)), np.zeros((size, axes))]
