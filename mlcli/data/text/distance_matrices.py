@@ -165,7 +165,8 @@ def read_printed(text: InputText, compute: Compute) -> Sheet | DataError:
             return _fault(text, block.first, "its names do not stand over numbers")
     names = _names(blocks)
     compute.require_data(8.0 * len(names) ** 2, f"a matrix of {counted(len(names), 'point')}")
-    values, first = np.full((len(names), len(names)), np.nan), len(names) - len(blocks[0].rows)
+    # No cell is written before it is read: memory for the square of the rows of a damaged text is not touched.
+    values, first = np.empty((len(names), len(names))), len(names) - len(blocks[0].rows)
     column = 0
     for block in blocks:
         if len(block.rows) != len(blocks[0].rows):
@@ -180,6 +181,7 @@ def read_printed(text: InputText, compute: Compute) -> Sheet | DataError:
     if column + first != len(names):
         return _fault(text, blocks[-1].first, f"{counted(len(names), 'row')} and {counted(column, 'column')} "
                       "were found")
+    values[:first], values[:, column:] = np.nan, np.nan  # a triangle without diagonal lacks them
     return Sheet(values, names, True, names)
 
 
