@@ -43,7 +43,7 @@ def written(path: str, points: Array, label: str = "") -> str:
     return path
 
 
-def plane(rows: int = 210) -> Array:
+def plane(rows: int = 120) -> Array:
     """A plane in space, with next to no thickness."""
     generator = np.random.default_rng(0)
     turn = np.linalg.qr(generator.standard_normal((3, 3)))[0]
