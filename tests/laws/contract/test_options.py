@@ -32,7 +32,8 @@ NEEDING: dict[str, tuple[str, dict[str, Any]]] = {
 }
 SHORT: dict[str, dict[str, Any]] = {  # iterations enough to tell options apart, where slow
     "lgssm": {"iterate": {"limit": 12}}, "ppca em": {"iterate": {"limit": 40}}, "smacof": {"iterate": {"limit": 60}},
-    "sammon": {"iterate": {"limit": 60}}, "gplvm bayesian": {"minimize": {"limit": 40}}}
+    "sammon": {"iterate": {"limit": 60}}, "gplvm bayesian": {"minimize": {"limit": 40}},
+    "gpssm ard": {"minimize": {"limit": 12}}}
 CONTEXTS = {**CONFIGURATIONS, **NEEDING}
 TRAINED = ("autoencoder", "vae", "vib", "gplvm bayesian", "gplvm network", "gplvm smooth", "gplvm sparse", "gpdm",
            "gpdm second order", "gpssm", "gpssm linear", "gpssm ard", "mvgplvm")  # for every option
