@@ -302,8 +302,10 @@ def sparse_product(matrix: "sparse.csr_array", block: Array) -> Array:
     if multiplies(matrix):
         return np.ascontiguousarray(multiply_rows(matrix, block))
     rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-    return np.stack([np.bincount(rows, matrix.data * column[matrix.indices], matrix.shape[0]) for column in block.T],
-                    axis=1)
+    found = np.empty((matrix.shape[0], block.shape[1]))
+    for place, column in enumerate(block.T):
+        found[:, place] = np.bincount(rows, matrix.data * column[matrix.indices], matrix.shape[0])
+    return found
 
 
 def normal_numbers(generator: np.random.Generator, shape: tuple[int, ...]) -> Array:

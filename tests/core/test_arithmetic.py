@@ -162,11 +162,11 @@ def test_products_have_the_same_bits_without_kernels(rows: int, columns: int, mo
     monkeypatch.setattr(arithmetic, "BLOCK", 40 * columns)
     held = sparse.csr_array(np.where(RANDOM.random(matrix.shape) < 0.3, matrix, 0.0))
     found = [arithmetic.product(matrix, right), arithmetic.transposed_product(matrix, left),
-             arithmetic.sparse_product(held, right)]
+             arithmetic.sparse_product(held, right), arithmetic.sparse_product(held, right[:, :0])]
     monkeypatch.setattr(native, "available", lambda: False)
     monkeypatch.setattr(arithmetic, "multiplies", lambda rows: False)
     again = [arithmetic.product(matrix, right), arithmetic.transposed_product(matrix, left),
-             arithmetic.sparse_product(held, right)]
+             arithmetic.sparse_product(held, right), arithmetic.sparse_product(held, right[:, :0])]
     assert bits_of(found) == bits_of(again)
     assert_allclose(found[0], matrix @ right, atol=1e-12)
     assert_allclose(found[1], matrix.T @ left, atol=1e-12)

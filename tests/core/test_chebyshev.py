@@ -7,10 +7,12 @@ import pytest
 from scipy import sparse
 
 from mlcli.base.machine.threads import limit_threads
+from mlcli.core import arithmetic
 from mlcli.core.chebyshev import Filter, largest_at_most, null_vectors, smallest
 from mlcli.core.eigen.eigensolve import Eigensolve
 from mlcli.core.kernels.inverse import CostSize
 from mlcli.native import linalg
+from tests.native.support import needs_native
 
 TOLERANCE = 1e-9
 
@@ -129,6 +131,17 @@ def test_any_number_of_threads_gives_the_same_bytes(monkeypatch: pytest.MonkeyPa
         with limit_threads(threads):
             vectors.append(smallest(laplacian(size, cycle(size)), constant(size), 3, TOLERANCE, generator()).vectors)
     assert vectors[0].tobytes() == vectors[1].tobytes()
+
+
+@needs_native
+@pytest.mark.parametrize("pieces", [1, 2])
+def test_filters_find_the_same_bits_without_kernels(pieces: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also of one piece, which has no further null vector: its block of them has no column."""
+    size, edges = 60 * pieces, [edge for piece in range(pieces) for edge in cycle(60, 60 * piece)]
+    found = smallest(laplacian(size, edges), constant(size), 3, TOLERANCE, generator())
+    monkeypatch.setattr(arithmetic, "multiplies", lambda rows: False)
+    again = smallest(laplacian(size, edges), constant(size), 3, TOLERANCE, generator())
+    assert found.vectors.tobytes() == again.vectors.tobytes() and found.costs.tobytes() == again.costs.tobytes()
 
 
 def test_filters_are_chosen_where_a_factor_fills_in() -> None:
