@@ -13,6 +13,7 @@ from mlcli.base.stages.stage import note, stage
 from mlcli.base.stages.steps import Step
 from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices
+from mlcli.base.values.check import EPS
 from mlcli.base.values.inputs import Given, WeightedGraph
 from mlcli.base.values.options import Options, option
 from mlcli.base.values.products import Carried, Products, Sparse
@@ -23,6 +24,8 @@ from mlcli.core.graph.neighbors import Neighbors
 from mlcli.core.graph.search import Lists
 from mlcli.core.sparse_factors import CompressedRows
 from mlcli.errors import ConfigError, GeometryError
+
+LEAST = float(np.finfo(np.float64).tiny) ** 0.5  # sum of the weights of a point whose square is still a normal number
 
 
 class LocalScale(Options):
@@ -220,18 +223,19 @@ def weighted(graph: Graph, asked: Affinity, unit: Unit, normalized: bool) -> Wei
     """Return the graph with the requested weights, and roots of their sums as the scale; or 1 unless `normalized`."""
     affinity = asked.for_graph(graph, unit)
     weights = affinity.of_graph(graph)
-    scale = np.sqrt(degrees(graph, weights, *affinity.remedy)) if normalized else np.ones(graph.size)
-    return Weighted(graph, affinity, weights, scale)
+    sums = degrees(graph, weights, *affinity.remedy)
+    return Weighted(graph, affinity, weights, np.sqrt(sums) if normalized else np.ones(graph.size))
 
 
 def degrees(graph: Graph, weights: Array, where: str, hint: str) -> Array:
     """Return the sum of the (e,) weights at each vertex, an (n,) array; raises GeometryError where one is negligible.
 
-    The error names the option at `where`, and what to do about it.
+    It is beside the largest, or where the squares of costs of its size are not in the range of doubles. The error names
+    the option at `where`, and what to do about it.
     """
     ends = np.repeat(np.arange(graph.size), np.diff(graph.starts))
     sums: Array = np.bincount(ends, weights, minlength=graph.size).astype(np.float64)
-    lost = int(np.sum(sums <= np.finfo(np.float64).eps * sums.max(initial=0.0)))
+    lost = int(np.sum(sums <= max(EPS * sums.max(initial=0.0), LEAST)))
     if lost:
         raise GeometryError("NO-WEIGHT", f"{lost} of {graph.size} points have edges whose weights are nearly zero",
                             where=where, hint=hint)

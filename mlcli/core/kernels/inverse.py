@@ -188,7 +188,7 @@ class Inverse:
 
     def closeness(self, solved: Solved) -> Closeness:
         """Return the tolerances for equal eigenvalues."""
-        return closeness_of_costs(solved)
+        return closeness_of_costs(solved, scale=min(1.0, float(np.sqrt(self.root.bound))))
 
     def residuals(self, values: Array, vectors: Array, directions: Array | None) -> None:
         """Return None: eigenvalues are computed from the vectors. Takes (k,) `values` and (n, k) `vectors`."""
@@ -202,12 +202,12 @@ class Inverse:
         return np.einsum("ij,ij->j", residuals, residuals)
 
 
-def closeness_of_costs(solved: Solved, growth: float = 1.0) -> Closeness:
+def closeness_of_costs(solved: Solved, growth: float = 1.0, scale: float = 1.0) -> Closeness:
     """Return the tolerances for equal eigenvalues of M⁺, for a root R whose entries have `growth` roundings.
 
-    They compare singular values of R, which are of size 1: a zero of M makes eigenvalues of M⁺ unbounded.
+    They compare singular values of R, which are of the size `scale`: a zero of M makes eigenvalues of M⁺ unbounded.
     """
-    rounding = solved.size * EPS
+    rounding = solved.size * EPS * scale
     return Closeness(1 / np.sqrt(solved.positive), growth * rounding, 100 * rounding, 50 * rounding)
 
 

@@ -9,6 +9,7 @@ from mlcli.errors import ConfigError, GeometryError, NumericalError
 from tests.support import Notes, dissimilarities, distances, fit
 
 POINTS = np.random.default_rng(17).standard_normal((120, 3))
+GRID = np.array([(i, j) for i in range(7) for j in range(7)], dtype=np.float64)
 WEIGHTS = [{"name": "binary"}, {"name": "heat"}, {"name": "heat", "rate": 0.5}, {"name": "adaptive", "nearest": 5}]
 
 
@@ -133,11 +134,29 @@ def test_adaptive_weights_see_no_scale_and_a_rank_beyond_the_neighbors_is_refuse
     assert caught.value.code == "E-NEAREST" and "at most 6" in caught.value.hint
 
 
-def test_weights_that_vanish_are_an_error() -> None:
+@pytest.mark.parametrize("normalized", [True, False])
+def test_weights_that_vanish_are_an_error(normalized: bool) -> None:
+    """Those of some points beside others, and those of all where squares of costs underflow."""
     apart = np.vstack([POINTS, POINTS + 50])
-    with pytest.raises(GeometryError) as caught:
-        fit("laplacian", apart, neighbors={"count": 8, "pieces": "connect"}, weights={"name": "heat", "rate": 1e5})
-    assert caught.value.code == "E-NO-WEIGHT" and caught.value.where == "method.weights.rate"
+    for points, rate in ((apart, 1e5), (GRID, 400.0)):
+        with pytest.raises(GeometryError) as caught:
+            fit("laplacian", points, neighbors={"count": 4, "pieces": "connect"}, normalized=normalized,
+                weights={"name": "heat", "rate": rate})
+        assert caught.value.code == "E-NO-WEIGHT" and caught.value.where == "method.weights.rate"
+
+
+@pytest.mark.parametrize("solver", ["dense", "krylov", "filter"])
+@pytest.mark.parametrize("rate", [60.0, 350.0])
+def test_costs_have_the_size_of_the_weights_however_small(solver: str, rate: float) -> None:
+    """Only sides of a grid count beside the diagonals of its corners: 4 sin²(πk/14) for each side of 7 points."""
+    model = fit("laplacian", GRID, neighbors=4, normalized=False, components=3, eigensolve={"solver": solver},
+                weights={"name": "heat", "rate": rate})
+    sides = np.abs(GRID[:, None] - GRID).sum(axis=2) == 1
+    matrix = np.diag(sides.sum(axis=1)) - sides
+    one = 4 * np.sin(np.pi / 14) ** 2
+    costs = np.exp(rate) / model.spectrum.values[:3]
+    assert costs == pytest.approx([one, one, 2 * one], rel=1e-9)
+    assert np.abs(matrix @ model.embedding - model.embedding * costs).max() <= 1e-7
 
 
 def test_a_rate_that_the_data_takes_out_of_range_is_refused() -> None:
