@@ -19,6 +19,7 @@ from mlcli.base.stages.stage import note, running
 from mlcli.base.stages.steps import Step
 from mlcli.base.stored import stored
 from mlcli.base.types import Array
+from mlcli.base.values.check import EPS
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Dissimilarities, Features, Given, Input
 from mlcli.base.values.options import Options, option, option_of
@@ -59,7 +60,7 @@ from mlcli.core.model import Model, Powers
 from mlcli.core.similarities.base import OfOtherDistances, Parts, Similarity
 from mlcli.core.similarities.kernels import Distances, GivenDistances
 from mlcli.core.similarities.projector import Projector
-from mlcli.errors import ConfigError
+from mlcli.errors import ConfigError, GeometryError
 from mlcli.methods.method import Method, peak
 from mlcli.methods.trials import MANY, InputSummary, Trials, single_trial, variant
 
@@ -396,8 +397,11 @@ class EdgeDiffusionChain(Composition[Model]):
         with running("weights"):
             widths = kernel.bandwidth.widths_of_lists(lists, graph, data.unit)
             ends = np.repeat(np.arange(graph.size), np.diff(graph.starts))
-            weights = np.exp(-graph.lengths**2 / (widths[ends] * widths[graph.indices]))
-            densities = (1 + np.add.reduceat(weights, graph.starts[:-1])) ** kernel.alpha
+            with np.errstate(over="ignore"):  # the affinity of so far a point is zero
+                weights = np.exp(-graph.lengths**2 / (widths[ends] * widths[graph.indices]))
+            sums = 1 + np.add.reduceat(weights, graph.starts[:-1])
+            require_steps(sums)
+            densities = sums**kernel.alpha
             walk = NormalizedAffinities(graph, weights / (densities[ends] * densities[graph.indices]), densities**-2.0,
                                         "choose a larger epsilon, or more neighbors")
         points, metric = training_points(data)
@@ -458,14 +462,16 @@ def fit_of_walk(chain: ChainInput, spectrum: Spectrum, first: Array, similarity:
 def walk_matrix(halved: Array, widths: Array, alpha: float) -> tuple[Array, Array]:
     """Turn -d²/2 of all pairs (n x n), in place, into D^(-1/2) W D^(-1/2) less its first eigenpair; σ is `widths` (n).
 
-    Returns q^alpha (n), with q the sums of exp(-d² / (σᵢ σⱼ)), and the first eigenvector (n), of eigenvalue one.
+    Returns q^alpha (n), with q the sums of exp(-d² / (σᵢ σⱼ)), and the first eigenvector (n), of eigenvalue one. Raises
+    GeometryError where the walk leaves no point.
     Source: Coifman and Lafon, "Diffusion maps", 2006.
     """
     densities, sums, blocks = np.empty(len(halved)), np.empty(len(halved)), row_blocks(len(halved), CACHED)
 
     def weigh(rows: slice) -> None:
         part = halved[rows]
-        part *= 2 / (widths[rows, None] * widths)
+        with np.errstate(over="ignore"):  # the affinity of so far a point is zero
+            part *= 2 / (widths[rows, None] * widths)
         np.exp(part, out=part)
         densities[rows] = part.sum(axis=1)
 
@@ -480,11 +486,24 @@ def walk_matrix(halved: Array, widths: Array, alpha: float) -> tuple[Array, Arra
         part -= first[rows, None] * first
 
     each(weigh, blocks)
+    require_steps(densities)
     densities **= alpha
     each(even, blocks)
     first = np.sqrt(sums / sums.sum())
     each(symmetrize, blocks)
     return densities, first
+
+
+def require_steps(sums: Array) -> None:
+    """Raise GeometryError where a walk leaves no point, from the sums (n) of affinities, of each point with itself 1.
+
+    All eigenvalues are within twice the largest probability of leaving a point from one (Gershgorin): where these are
+    rounding, so are their differences, and no axis is determined. One point alone has no other.
+    """
+    if len(sums) > 1 and sums.max() <= 1 + EPS:
+        raise GeometryError("NO-WEIGHT", f"the affinities of all {len(sums)} points with others are nearly zero: a "
+                            "random walk leaves none of them", where="method.bandwidth.epsilon",
+                            hint="choose a larger epsilon, or leave it out for the median squared distance")
 
 
 def orthogonal_to(first: Array, vectors: Array) -> Array:

@@ -8,7 +8,7 @@ import scipy.linalg
 
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
-from mlcli.errors import ConfigError
+from mlcli.errors import ConfigError, GeometryError
 from mlcli.methods import METHODS
 from mlcli.methods.laplacian.check import WHOLE
 from tests.support import Notes, checks_of, dissimilarities, distances, features, fit
@@ -127,6 +127,31 @@ def test_groups_that_the_walk_does_not_leave_are_told(wording: Wording) -> None:
     assert [wording(note.message) for note in notes.notes if note.code == "W-WALK"] == [[]]
     for group in range(3):
         assert np.ptp(model.embedding[90 * group : 90 * group + 90], axis=0).max() <= 1e-6
+
+
+SOLVERS: list[dict[str, Any]] = [{}, *({"nearest": 11, "eigensolve": {"solver": solver}}
+                                       for solver in ("auto", "krylov", "filter"))]
+
+
+@pytest.mark.parametrize("options", SOLVERS, ids=str)
+@pytest.mark.parametrize("epsilon", [1e-5, 9.5e-305])  # whose exponents overflow
+def test_a_walk_that_leaves_no_point_is_refused(options: dict[str, Any], epsilon: float, wording: Wording) -> None:
+    """All eigenvalues are one, and any axes would do."""
+    apart = np.concatenate([POINTS[:45] - 40, POINTS[:45] + 40])
+    with wording.raises(GeometryError, "NO-WEIGHT") as caught:
+        fit("diffusion", apart, bandwidth={"name": "fixed", "epsilon": epsilon}, **options)
+    assert caught.value.where == "method.bandwidth.epsilon"
+
+
+@pytest.mark.parametrize("options", SOLVERS, ids=str)
+def test_a_walk_that_hardly_leaves_a_point_has_eigenvalues_near_one(options: dict[str, Any]) -> None:
+    """The nearest two points step to each other with a probability q: 1 - 2q is least but for the zero of the first."""
+    least = distances(POINTS)[np.triu_indices(90, 1)].min()
+    width = {"name": "fixed", "epsilon": least**2 / 25}
+    values = fit("diffusion", POINTS, bandwidth=width, alpha=0.0, components=2, **options).spectrum.values
+    assert np.abs(values[:2] - 1).max() <= 1e-13
+    if len(values) == 90:
+        assert np.sort(values)[1] == pytest.approx(1 - 2 / (1 + np.exp(25)), abs=1e-13)
 
 
 @pytest.mark.parametrize("options", [{"coordinates": {"scale": "unit"}}, {"centering": "none"}, {"landmarks": 20},
