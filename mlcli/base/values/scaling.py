@@ -156,7 +156,7 @@ class Unit:
     def parameter(self, value: float, where: str) -> float:
         """Return a positive parameter in this unit; raises NumericalError where the unit takes it out of range."""
         moved = (self**-1).number(value)
-        if not 0 < moved < np.inf:
+        if not np.finfo(np.float64).tiny <= moved < np.inf:  # smaller numbers have lost digits
             raise NumericalError("KERNEL-RANGE", f"{value:g} is out of range for data of this size", where=where,
                                  hint="scale the data, for example with {prepare.scale=standard}")
         return moved

@@ -63,7 +63,8 @@ def test_options_are_moved_by_the_power_that_they_carry() -> None:
 
 
 @pytest.mark.parametrize(("exponent", "given", "where"), [
-    (1100, {"radius": 1.0}, "method.radius"), (-600, {"inner": {"rate": 1.0}, "radius": 1e-180}, "method.inner.rate")])
+    (1100, {"radius": 1.0}, "method.radius"), (1030, {"radius": 1.0}, "method.radius"),
+    (-600, {"inner": {"rate": 1.0}, "radius": 1e-180}, "method.inner.rate")])
 def test_an_option_out_of_range_is_named(exponent: int, given: dict[str, Any], where: str, wording: Wording) -> None:
     with wording.raises(NumericalError, "KERNEL-RANGE") as caught:
         Outer(**given).measured_in(Unit(exponent))
