@@ -1,6 +1,8 @@
 """Odd and hostile files with what is read from each in every way: values, names, ids, labels, notes, or the error.
 
-`python -m tests.laws.reading.corpus` writes anew what is read today and prints what has changed; no test does.
+`python -m tests.laws.reading.corpus` writes anew what is read today and prints what has changed; no test does. Of
+damages only hashes are stored: `python -m tests.laws.reading.corpus FILE` writes to a file what is read from each of
+them, which `diff` compares with that of the commit that stored the hashes.
 """
 
 import base64
@@ -9,6 +11,7 @@ import json
 import os
 import random
 import re
+import sys
 import tempfile
 import warnings
 from collections.abc import Iterator, Mapping
@@ -192,7 +195,16 @@ def key(value: Any) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 
 
-def main() -> None:
+def write_damages(path: Path) -> None:
+    """Write what is read from each damage, a line for each way."""
+    with path.open("w", encoding="utf-8") as file:
+        for name in DAMAGED:
+            for place, found in enumerate(damaged(name)):
+                file.writelines(f"{name} {place}, {found['told']}, {way}: {json.dumps(got)}\n"
+                                for way, got in readings(found).items())
+
+
+def renew() -> None:
     """Write what is read today, and print each reading that has changed."""
     before = READINGS.read_text(encoding="utf-8").splitlines() if READINGS.exists() else []
     now = [json.dumps(readings(found)) for found in cases()]
@@ -200,8 +212,16 @@ def main() -> None:
         if old != new:
             print(json.dumps(found)[:2000], f"- {old}", f"+ {new}", sep="\n")
     READINGS.write_text("\n".join([*now, ""]), encoding="utf-8")
-    DAMAGES.write_text(json.dumps({name: damages(name) for name in DAMAGED}, indent=0) + "\n", encoding="utf-8")
+    stored = json.loads(DAMAGES.read_text(encoding="utf-8")) if DAMAGES.exists() else {}
+    hashes = {name: damages(name) for name in DAMAGED}
+    for name, lines in hashes.items():
+        if others := [line for line in lines if line not in stored.get(name, ())]:
+            print(f"{name}: {len(others)} of {len(lines)} damages are read otherwise")
+    DAMAGES.write_text(json.dumps(hashes, indent=0) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:]:
+        write_damages(Path(sys.argv[1]))
+    else:
+        renew()
