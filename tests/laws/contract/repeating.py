@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -136,12 +137,23 @@ def untimed(run: Path) -> tuple[dict[str, Any], str]:
     for part in parts:  # its views, one in the other, and the tables of labels
         part.pop("absolute", None)
         parts += [part[name] for name in ("view", "labels") if part.get(name)]
-    del record["finished"], record["seconds"], record["files"]["report.html"]
+    finished = record.pop("finished")
+    del record["seconds"], record["files"]["report.html"]
     page = (run / "report.html").read_text(encoding="utf-8")
-    page, headers = re.subn(r", [0-9.e+-]+ s, finished [0-9T:+-]+", "", page)
+    page, headers = re.subn(r", [0-9.e+-]+ s, finished [^<]+", "", page)
     page, sections = re.subn(r"<h2>Timings</h2>.*?</section>", "", page, flags=re.DOTALL)
     assert (headers, sections) == (1, 1)
+    assert finished[11:16] not in page, "the page says the time of day somewhere else as well"
     return record, page
+
+
+def timeless_differences(left: Path, right: Path) -> list[str]:
+    """The files that two runs do not have in common, entries of run.json, and where their pages first differ."""
+    (record, page), (other, other_page) = untimed(left), untimed(right)
+    entries = [f"run.json: {name}" for name in record.keys() | other.keys() if record.get(name) != other.get(name)]
+    tags = zip_longest(page.split("<"), other_page.split("<"), fillvalue="")
+    first = [f"report.html: {one[:200]!r}, {two[:200]!r}" for one, two in tags if one != two][:1]
+    return [*differing(left, right, TIMED), *sorted(entries), *first]
 
 
 def kernels(run: Path) -> set[str]:
