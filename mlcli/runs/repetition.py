@@ -38,7 +38,8 @@ SEPARATE = 1e-3  # of the largest: an eigenvalue so far from the others has an a
 EIGENVALUES, COORDINATES = 1e-11, 1e-9  # of the largest
 SINGLE = 1e-6  # the same where one of two runs has distances in single precision
 ITERATED = ("gplvm", "gpdm", "gpssm", "lgssm", "mvgplvm")  # fits that end where an iteration comes to rest
-LONG, ROOTS = 100, 10  # iterations beyond which coordinates agree to so many roots of the tolerance
+LONG, ROOTS = 50, 10  # iterations beyond which coordinates agree to so many roots of the tolerance
+LEAST_TOLERANCE = 1e-5  # of a likelihood, below which coordinates agree no better
 LAYOUTS = ("umap", "tsne", "phate", "nmds", "smacof", "sammon")  # whose files have the same bytes on every processor
 SAME_LAYOUT = (names.ARRAYS, TRACE.name, "radii.csv")  # these, beside the embedding
 DERIVED = ("cost", DIGITS, *ADJUSTED)  # columns of spectrum.csv
@@ -244,7 +245,8 @@ def promised_files(folder: Path, config: RunConfig, one: Mapping[str, Any],
     if hasattr(method, "minimize") and TRACE.name in one["files"]:
         rows = TRACE.read(folder)
         if rows is not None and len(rows.array("objective")) > LONG:
-            return dict.fromkeys(EMBEDDINGS, ROOTS * method.minimize.tolerance**0.5)
+            least = LEAST_TOLERANCE if method.name in ITERATED else 0.0
+            return dict.fromkeys(EMBEDDINGS, ROOTS * max(method.minimize.tolerance, least)**0.5)
     least = method.repeat_tolerance if method.name in ITERATED else 0.0
     least = SINGLE if precision_of(one) != precision_of(other) else least
     return {**dict.fromkeys(EMBEDDINGS, max(COORDINATES, least)), SPECTRUM.name: max(EIGENVALUES, least)}

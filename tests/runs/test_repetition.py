@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from mlcli.base.machine.portable import variables
+from mlcli.config.run_config import RunConfig
 from mlcli.errors import InputMissing, UnsafeFile
-from mlcli.runs.repetition import apart, columns_of, numbers_in, repeated_config
+from mlcli.runs.repetition import apart, columns_of, numbers_in, promised_files, repeated_config
 from tests.faults.fuzz.directories import rehashed
 from tests.journeys.support import BARE, Caller, write_points
 from tests.laws.contract.repeating import files
@@ -143,6 +144,21 @@ def test_layouts_have_the_same_bytes_in_any_surroundings(mlcli: Caller, run: Pat
     edited(layout, "embedding.csv", moved_by(1e-15))
     code, document, _ = repeated(mlcli, layout)
     assert (code, of(document, "embedding.csv")["allowed"]) == (83, 0.0)
+
+
+@pytest.mark.parametrize(("iterations", "tolerance", "expected"), [
+    (50, 1e-4, 1e-6), (51, 1e-4, 0.1), (51, 1e-5, 10 * 1e-5**0.5), (51, 1e-7, 10 * 1e-5**0.5)])
+def test_of_long_minimizations_roots_of_the_tolerance_are_promised(
+        tmp_path: Path, iterations: int, tolerance: float, expected: float) -> None:
+    """A tolerance below the default makes a fit longer, and two of them no nearer to each other."""
+    lines = ["iteration,objective", *(f"{count},{-1 / count!r}" for count in range(1, iterations + 1))]
+    (tmp_path / "trace.csv").write_text("\n".join(lines) + "\n")
+    config = RunConfig.model_validate({
+        "input": {"path": "data.csv"}, "output": "run",
+        "method": {"name": "gpdm", "minimize": {"tolerance": tolerance}}})
+    manifest: dict[str, Any] = {"files": {"trace.csv": {}}}
+    promised = promised_files(tmp_path, config, manifest, manifest)
+    assert promised["embedding.csv"] == pytest.approx(expected)
 
 
 def test_what_cannot_be_repeated_is_told(mlcli: Caller, run: Path, tmp_path: Path) -> None:

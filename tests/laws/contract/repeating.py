@@ -20,7 +20,7 @@ from mlcli.base.machine.blas import NEEDED
 from mlcli.base.machine.resources import CORE
 from mlcli.base.types import Array
 from mlcli.methods import METHODS
-from mlcli.runs.repetition import COORDINATES, EIGENVALUES, ITERATED, LONG, SEPARATE, SINGLE
+from mlcli.runs.repetition import COORDINATES, EIGENVALUES, ITERATED, LEAST_TOLERANCE, LONG, SEPARATE, SINGLE
 from tests.laws.contract.test_contract import CONFIGURATIONS
 from tests.laws.contract.test_stages import configured
 from tests.processes import neutral, program
@@ -211,7 +211,8 @@ def apart(left: Path, right: Path) -> float:
     if precision(left) != precision(right):
         iterated = SINGLE
     if "minimize" in method and len(objectives(left)) > LONG:
-        return minimized_apart(left, right, method["minimize"]["tolerance"])
+        least = LEAST_TOLERANCE if method["name"] in ITERATED else 0.0
+        return minimized_apart(left, right, max(method["minimize"]["tolerance"], least))
     found = distance(spectrum(left), spectrum(right)) / max(EIGENVALUES, iterated)
     if one is None or other is None:
         assert one is other and len(spectrum(left))
@@ -227,14 +228,16 @@ def precision(run: Path) -> str | None:
 
 
 def minimized_apart(left: Path, right: Path, tolerance: float) -> float:
-    """The same of long minimizations, whose tolerance is in nats for each number: of objectives and coordinates.
+    """The same of long minimizations: of objectives and coordinates.
 
-    Around the minimum coordinates move by the root of what the objective does.
+    The tolerance bounds what the last five iterations brought, and what is left may be many times that. A descent that
+    nears its end at least as one over the number of iterations has no more left than the second half of them brought.
+    Around the minimum coordinates move by the root of what the objective, in nats for each number, does.
     """
-    record = json.loads((left / "run.json").read_text(encoding="utf-8"))
-    numbers = record["input"]["rows"] * record["input"]["columns"]
-    nats = abs(objectives(left)[-1] - objectives(right)[-1]) / (2 * tolerance * numbers)  # either may be short by it
-    return max(nats, distance(coordinates(left), coordinates(right)) / (10 * tolerance**0.5))
+    one, other = objectives(left), objectives(right)
+    second_half = max(abs(course[-1] - course[len(course) // 2 - 1]) for course in (one, other))
+    moved = distance(coordinates(left), coordinates(right)) / (10 * tolerance**0.5)
+    return max(abs(one[-1] - other[-1]) / second_half, moved)
 
 
 def objectives(run: Path) -> list[float]:
