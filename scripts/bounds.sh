@@ -21,7 +21,7 @@ for line in wanted:
 PY
 cat "$work/oldest"
 "$python" -m venv "$work/venv"
-said=$(PIP_CONSTRAINT= MLCLI_REQUIRE_NATIVE=1 "$work/venv/bin/pip" install --quiet --constraint "$work/oldest" '.[test]' 2>&1) || {
+said=$(PIP_CONSTRAINT= MLCLI_REQUIRE_NATIVE=1 MLCLI_LEVELS=all "$work/venv/bin/pip" install --quiet --constraint "$work/oldest" '.[test]' 2>&1) || {
   echo "$said" >&2
   exit 1
 }
