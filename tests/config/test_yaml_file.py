@@ -73,7 +73,8 @@ def test_every_value_has_a_place() -> None:
     assert places[("method", "name")] == "run.yaml:4:3"
 
 
-@pytest.mark.parametrize("text", ["[" * 10_000, "- " * 500, "{a: " * 500, "a: " + "[[" * 100_000])
+@pytest.mark.parametrize("text", ["[" * 10_000, "- " * 500, "{a: " * 500, "a: " + "[[" * 100_000],
+                         ids=["list", "lines", "mapping", "lists in a mapping"])
 def test_nesting_ends_at_32_levels(text: str, wording: Wording) -> None:
     with wording.raises(ConfigError, "YAML"):
         document(text)

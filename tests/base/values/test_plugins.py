@@ -97,7 +97,8 @@ def test_two_packages_of_one_name_are_refused_by_name(site: Path) -> None:
     ("Square = 1", {"square": "Square"}, "tests.base.values.test_plugins.Shape"),
     (square("cube"), {"square": "Square"}, "`name`"),
     (square() + "    corner: 'Unknown' = 1\n", {"square": "Square"}, "PydanticUndefinedAnnotation"),  # and more lines
-    (square("A b"), {"A b": "Square"}, "'A b'")])
+    (square("A b"), {"A b": "Square"}, "'A b'")],
+    ids=["import", "exit", "no such object", "no class", "another name", "unknown type", "no name"])
 def test_a_package_that_cannot_be_used_is_named(site: Path, code: str, entries: dict[str, str], said: str,
                                                 wording: Wording) -> None:
     package(site, "added_square", code, entries)
