@@ -14,6 +14,7 @@ import runpy
 import select
 import socket
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +22,16 @@ LATER = ("mlcli.cli.batch.launch", "mlcli.pipeline.run", "mlcli.report.page.page
          "mlcli.pipeline.read_run", "mlcli.pipeline.certify", "mlcli.data.read.table", "mlcli.data.read.blocks",
          "mlcli.findings.dimension.rules", "mlcli.findings.quality.measure", "mlcli.report.page.figure_files",
          "mlcli.core.chain.columns", "mlcli.core.chain.functions", "mlcli.core.chain.distance_chains",
-         "mlcli.methods.geodesic.isomap", "mlcli.report.paper.drawings", "numpy.ma",
-         "typer._adapters")  # what a run imports on its way, but for Arrow, which starts a thread
+         "mlcli.methods.geodesic.isomap", "mlcli.report.paper.drawings",
+         "numpy.ma")  # what a run imports on its way, but for Arrow, which starts a thread
 
 
 def prepare() -> None:
     """Imports the program and what its runs need."""
     from mlcli.cli.group import COMMANDS
 
-    for name in (*(f"mlcli.cli.commands.{command}" for command in COMMANDS), *LATER):
+    for name in (*(f"mlcli.cli.commands.{command}" for command in COMMANDS), *LATER,
+                 *filter(find_spec, ["typer._adapters"])):  # which only newer versions have
         importlib.import_module(name)
     for choices in (importlib.import_module("mlcli.methods").METHODS,
                     importlib.import_module("mlcli.core.metrics").METRICS,
