@@ -79,14 +79,16 @@ def test_elements_are_chosen_by_the_list_by_name_and_by_range(tmp_path: Path, fi
         assert np.array_equal(values, VALUES[:, [1, 6, 0]])
 
 
+@pytest.mark.parametrize("size", [-1, 3])  # -1: lists of any length
 @pytest.mark.parametrize("file", ["parquet", "arrow"])
-def test_rows_without_a_list_and_elements_without_a_number_are_missing(tmp_path: Path, file: str) -> None:
-    for kind in (pa.list_(pa.float64()), pa.list_(pa.float64(), 3)):
-        lists = pa.array([None, [1, None, 3], [4, 5, 6], None, [7, 8, 9]], kind)
-        path = saved(tmp_path, {"e": lists}, file, rows=2)
-        expected = [[np.nan] * 3, [1, np.nan, 3], [4, 5, 6], [np.nan] * 3, [7, 8, 9]]
-        values = read(Input(path=path), Compute()).values
-        np.testing.assert_array_equal(values, expected)
+def test_rows_without_a_list_and_elements_without_a_number_are_missing(tmp_path: Path, file: str, size: int) -> None:
+    if file == "parquet" and size > 0 and int(pa.__version__.partition(".")[0]) < 26:
+        pytest.skip("Arrow before 26 does not read them (its issue 35692)")
+    lists = pa.array([None, [1, None, 3], [4, 5, 6], None, [7, 8, 9]], pa.list_(pa.float64(), size))
+    path = saved(tmp_path, {"e": lists}, file, rows=2)
+    expected = [[np.nan] * 3, [1, np.nan, 3], [4, 5, 6], [np.nan] * 3, [7, 8, 9]]
+    values = read(Input(path=path), Compute()).values
+    np.testing.assert_array_equal(values, expected)
 
 
 @pytest.mark.parametrize(("lists", "place"), [
