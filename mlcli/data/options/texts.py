@@ -13,7 +13,8 @@ DATE = re.compile(r"(\d{4}[-/.]\d{1,2}([-/.]\d{1,2})?|\d{1,2}[-/.]\d{1,2}[-/.](\
                   r"\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?")
 ATOMS = re.compile(r"(Br|Cl|[BCNOPSFI]|[bcnops]|\[[^\]\s]+\]|[()=#$:/\\.%~+-]|\d)+")  # of SMILES, with bonds and rings
 DIGITS = tuple("0123456789")
-BONDS = re.compile(r"[()=#\[1-9]")
+# a multiple bond, a branch, an atom in brackets or a ring that closes, which ids of letters and digits do not hold
+BONDS = re.compile(r"[A-Za-z\d\])][=#][A-Za-z(\[]|\([=#/\\]?[A-Za-z\[]|\[\d*[A-Za-z][^\]]*\]|([1-9])[A-Za-z]{2,}\1")
 FINGERPRINTS = ("compute fingerprints first, a column for each bit (in RDKit: rdFingerprintGenerator), and give "
                 "{method.metric.name=jaccard}")
 
