@@ -163,7 +163,9 @@ def spelling_of(flags: frozenset[str], given: frozenset[str] = frozenset()) -> S
                 return f"{flag.names[-1]} {quoted}" if value else flag.names[-1]
         if not value:
             return path
-        return f"{SET} {path}={f'[{value}]' if takes_list(path) else quoted}"
+        if takes_list(path):
+            return f"{SET} {path}=[{value}]" if PLAIN.fullmatch(value) else f"{SET} {quote(f'{path}=[{value}]')}"
+        return f"{SET} {path}={quoted}"
 
     return spelled
 
