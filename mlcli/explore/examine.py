@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from shlex import quote
 
 import numpy as np
 
@@ -214,7 +215,7 @@ def require_comparable(data: Input, path: str) -> None:
 
 def without_points(kind: str, path: str) -> str:
     """Return the hint for a matrix without points."""
-    return f"give features or dissimilarities; for axes of the columns: mlcli embed --kind {kind} {path}"
+    return f"give features or dissimilarities; for axes of the columns: mlcli embed --kind {kind} {quote(path)}"
 
 
 @contextmanager

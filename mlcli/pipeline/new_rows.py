@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from shlex import quote
 
 from mlcli.base.values.compute import Compute
 from mlcli.core.similarities.projector import require_projector
@@ -108,4 +109,4 @@ def _rows_of(run: StoredModel, like: RunInput, new: Input, compute: Compute, *, 
             raise
         method = methods_accepting(new.replace(kind=error.kind).gives)[0]
         raise error.changed(hint=f"the run takes {run.kind}; a run of this file is made by "
-                            f"mlcli embed --kind {error.kind} --method {method} {new.path}") from None
+                            f"mlcli embed --kind {error.kind} --method {method} {quote(new.path)}") from None

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from mlcli import __version__
@@ -141,7 +142,7 @@ def _manifest_path(folder: Path) -> Path:
     if not path.is_file():
         hint = "name a directory that `mlcli embed` or `mlcli run` wrote"
         if folder.exists():
-            hint = f"{'' if folder.is_file() else f'{hint}; '}a run of data there: mlcli embed {folder}"
+            hint = f"{'' if folder.is_file() else f'{hint}; '}a run of data there: mlcli embed {quote(str(folder))}"
         raise InputMissing("NO-RUN", "this is not a run directory: it has no run.json", where=str(folder), hint=hint)
     document = raw_json(path)
     known = document.get("format") if isinstance(document, dict) else None

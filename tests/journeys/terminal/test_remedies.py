@@ -73,6 +73,15 @@ def test_a_matrix_of_the_columns_is_not_projected(mlcli: Caller) -> None:
     assert called.code == 65 and "mlcli embed --kind covariance --method pca spread.csv" in called.err
 
 
+def test_a_file_in_a_proposed_command_is_one_word_of_a_shell(mlcli: Caller) -> None:
+    """Each command is refused with the one that takes the file, whose name holds a blank."""
+    mlcli.finished("embed", "data.csv", "-q", "-o", "run")
+    Path("my data.csv").write_text("name,x,y,z\nx,4,1,1\ny,1,4,1\nz,1,1,4\n", encoding="utf-8")
+    for command in (["report"], ["project", "run"], ["explore", "--kind", "covariance"]):
+        line = mlcli(*command, "my data.csv").err.splitlines()[-1]
+        assert shlex.split(line[line.rindex("mlcli embed "):])[-1] == "my data.csv", line
+
+
 @pytest.mark.medium
 def test_messages_name_options_that_there_are() -> None:
     """A mark with another path would be spelled as an option that no command takes."""
