@@ -128,7 +128,7 @@ def _square(found: PairList, sheet: Sheet, input: Input) -> Sheet:
                         hint="give every two points one number")
     if found.missing:
         raise DataError("PAIRS", f"{counted(found.missing, 'pair')} of {counted(size, 'point')} without a number",
-                        where=where, hint=f"give every two points one; {GRAPH}")
+                        where=where, hint=f"give every two points one; {GRAPH}", kind="graph")
     values = np.full((size, size), np.nan)
     values[found.first, found.second] = sheet.values[:, -1]
     values = np.where(np.isnan(values), values.T, values)
