@@ -110,9 +110,9 @@ def text_columns_error(text: InputText, layout: RecordLayout, columns: list[int]
             for column in columns}
     return DataError("TEXT-COLUMN", f"{counted(len(names), 'column')} of text among the numbers: {listed(names)}"
                      + "".join(f", for example {part}" for part in parts), where=place(text.path),
-                     hint=(other_convention(text, cells) or remedy_of(seen)
+                     hint=(other_convention(text, cells) or (remedy_of(seen)
                            or "name it with {input.id_column} or {input.label_columns}, or choose others with "
-                           "{input.columns}" + (f"; {NO_PAIRS}" if text.input.square else ""))
+                           "{input.columns}") + (f"; {NO_PAIRS}" if text.input.square else ""))
                      + categories_hint(text.input))
 
 
