@@ -12,7 +12,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.threads import single_threaded_blas
 from mlcli.base.rows.blocks import row_blocks
-from mlcli.base.rows.scratch import take_rows
+from mlcli.base.rows.scratch import release_pages, take_rows
 from mlcli.base.rows.source import rows_of
 from mlcli.base.stages.stage import no_listeners
 from mlcli.base.types import Array, Indices
@@ -58,10 +58,14 @@ def moments(embedding: Array) -> tuple[Array, Array]:
     """Return the mean (p) of coordinates (n x p) and the inverse of their covariance, over n - 1 (p x p)."""
     count, axes = embedding.shape
     blocks = row_blocks(count, 2**20, axes)
-    mean = np.sum([embedding[block].sum(axis=0) for block in blocks], axis=0) / count
-    products = np.zeros((axes, axes))
+    sums, products = list[Array](), np.zeros((axes, axes))
+    for block in blocks:
+        sums.append(embedding[block].sum(axis=0))
+        release_pages()
+    mean = np.sum(sums, axis=0) / count
     for block in blocks:
         gaps = embedding[block] - mean
+        release_pages()
         products += np.einsum("ij,ik->jk", gaps, gaps)
     deviations = np.sqrt(np.diag(products))
     sizes = np.where(deviations > 0, deviations, 1.0)

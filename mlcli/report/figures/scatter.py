@@ -143,6 +143,8 @@ def names_beside(points: Points, names: Sequence[str], note: str = "") -> list[T
 
     Points at one place, to a pixel, have one text with all of their names, if it is not too long.
     """
+    if not any(names):  # of very many points even their pixels would fill memory
+        return [None] * len(names)
     panel = panel_of(points.values, points.rows)
     places = to_pixels(plane(points.values, points.rows), panel)
     together = list[list[int]]()

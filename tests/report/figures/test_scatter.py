@@ -1,6 +1,7 @@
 """The edges of the neighbor graph under the scatter plot: between the right points, and no more than a page holds."""
 
 import re
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -117,6 +118,18 @@ def test_points_at_one_place_are_named_together() -> None:
     assert texts[4] is None or texts[4].text == "a name of twenty signs"
     drawn = scatter(points, "hair", names=["Blond", "Black", "Brown", "Red", "a name of twenty signs"])
     assert [mark.text for mark in drawn.marks if isinstance(mark, Text)].count("Black, Brown, Red") == 1
+
+
+def test_without_names_no_pixels_of_points_are_computed() -> None:
+    """Those of millions of points, whose coordinates lie in a file, would fill memory."""
+    many = Points(np.broadcast_to([1.0, 2.0], (10**6, 2)), ["site"], single_color(1), 4)
+    tracemalloc.start()
+    try:
+        assert names_beside(many, []) == []
+        assert names_beside(many, ["", ""]) == [None, None]
+        assert tracemalloc.get_traced_memory()[1] < 10**6
+    finally:
+        tracemalloc.stop()
 
 
 def test_names_cover_no_dot_and_no_other_name_and_stay_in_the_panel() -> None:
