@@ -23,7 +23,7 @@ from mlcli.methods.method import weights_memory
 from mlcli.rundir.kept import bytes_of
 
 NUMBER, LEAST = 20, 8  # bytes of a number as text, about and at least
-FILES = 250_000  # bytes of figures, page with up to 2,000 pairs, and small files
+FILES = 300_000  # bytes of figures, page with up to 2,000 pairs, and small files
 PAGE = 200_000  # bytes of interactive.html without points: scripts and picture
 AXIS, LABEL, LETTER = 2.6, 1.3, 0.6  # bytes of a point there: for each axis, for each label, for each letter of its id
 MADE, TIMES = 40, 5  # bytes of memory for a point while the page is made, and copies of the page
