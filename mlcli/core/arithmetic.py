@@ -79,7 +79,8 @@ def logarithm_of_successor(values: Array) -> Array:
 
 def power(values: Array, exponent: float) -> Array:
     """Return numbers of zero or more to a positive power."""
-    return exponential(exponent * logarithm(values))
+    with np.errstate(over="ignore"):  # of an exponent at the end of its range: a power of zero, or beyond all numbers
+        return exponential(exponent * logarithm(values))
 
 
 def binary_logarithm(values: Array) -> Array:
