@@ -160,7 +160,6 @@ class NeighborEmbedding(LayoutMethod):
     """
 
     accepts: ClassVar = (Features, Dissimilarities, LengthGraph, AffinityGraph)
-    unscaled: ClassVar = 8  # of what is near one, powers as large as metrics have are within the range of numbers
     powers: ClassVar = Powers(coordinates=0, spectrum=0)
     scaleless: ClassVar = True
 
