@@ -118,7 +118,6 @@ def parts(values: Array) -> Iterator[Array]:
     for rows in row_blocks(len(values), TOGETHER, math.prod(values.shape[1:])):
         yield values[rows]
         release_pages()
-        release_pages()
 
 
 def zip_blocks(first: Array, second: Array) -> Iterator[tuple[Array, Array]]:

@@ -399,8 +399,8 @@ class UMAPComposition(Composition[Model]):
 
     @cached_property
     def edge_lengths(self) -> Graph:
-        """The graph with lengths in place of memberships: but for densities not before memory is largest, which is
-        while points move.
+        """The graph with lengths in place of memberships; unless densities need it, it is made after points have moved,
+        during which memory is largest.
         """
         return with_lengths(self.graph, self.lists)
 
