@@ -14,7 +14,7 @@ CHOSEN = np.array([0, 5, 6, 59])
 
 def matrix() -> sparse.csr_array:
     """Columns of zeros, of one number, far from zero, below zero, and others."""
-    counts = sparse.random_array((60, 30), density=0.3, random_state=np.random.default_rng(0)).toarray()
+    counts = sparse.random_array((60, 30), density=0.3, rng=np.random.default_rng(0)).toarray()
     counts[:, 0], counts[:, 1], counts[:, 3] = 0.0, 7.0, -counts[:, 3]
     counts[:, 2] += 1e6
     return sparse.csr_array(counts)

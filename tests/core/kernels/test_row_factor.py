@@ -10,7 +10,7 @@ from mlcli.base.rows.source import Rows, in_unit
 from mlcli.base.rows.sparse import SparseRows
 from mlcli.core.kernels.row_factor import FactorProducts, TransposedProducts
 
-COUNTS = sparse.random_array((70, 40), density=0.2, format="csr", random_state=np.random.default_rng(0))
+COUNTS = sparse.random_array((70, 40), density=0.2, format="csr", rng=np.random.default_rng(0))
 MEANS = np.linspace(0, 1, 40), np.full(40, 0.25)
 CENTERED = 2 * COUNTS.toarray() - MEANS[0] - MEANS[1]
 

@@ -19,7 +19,7 @@ from tests.wording import Wording
 
 X = np.random.default_rng(1).normal(size=(7, 3))
 Y = np.arange(7.0) % 3
-FEW = sparse.random_array((7, 5), density=0.3, random_state=np.random.default_rng(2), format="csc")
+FEW = sparse.random_array((7, 5), density=0.3, rng=np.random.default_rng(2), format="csc")
 RING = sparse.csc_array(np.roll(np.eye(5), 1, axis=0) + np.roll(np.eye(5), -1, axis=0))
 CLASSES = {"f": {8: "double", 4: "single"}, "b": {1: "logical"}}
 

@@ -72,7 +72,7 @@ def gaussian(rows: int, columns: int) -> Iterator[Any]:
 
 
 def sparse_rows(rows: int, columns: int) -> sparse.csr_array:
-    held = sparse.random_array((rows, columns), density=0.3, random_state=np.random.default_rng(1), format="csr")
+    held = sparse.random_array((rows, columns), density=0.3, rng=np.random.default_rng(1), format="csr")
     return sparse.csr_array((held.data, held.indices.astype(np.int32), held.indptr), shape=held.shape)
 
 
@@ -203,7 +203,7 @@ def folds(size: int) -> Iterator[Any]:
             first = weights.first(block)
             yield weights.fold(block, vectors, product[first:], sums[first:])
         yield product, sums
-    root = sparse.random_array((3 * size, size), density=5 / size, random_state=np.random.default_rng(2), format="csr")
+    root = sparse.random_array((3 * size, size), density=5 / size, rng=np.random.default_rng(2), format="csr")
     factors = linalg.NormalCholesky(root.indptr, root.indices, root.data, columns=size, shift=0.1)
     for _ in in_stages(factors.steps, factors.prepare):
         pass

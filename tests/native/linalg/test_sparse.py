@@ -19,8 +19,7 @@ SHAPES = [(1, 1), (3, 40), (50, 7), (200, 300)]
 
 def entries(rows: int, columns: int) -> Any:
     """Sparse rows, some of them empty."""
-    generator = np.random.default_rng(rows + columns)
-    return sparse.random_array((rows, columns), density=0.2, format="csr", random_state=generator)
+    return sparse.random_array((rows, columns), density=0.2, format="csr", rng=np.random.default_rng(rows + columns))
 
 
 @pytest.mark.parametrize("shape", SHAPES)
