@@ -22,7 +22,7 @@ from mlcli.errors import NumericalError
 if TYPE_CHECKING:
     from scipy import sparse
 
-ENTRIES = 2**14  # of a block of rows, whose terms of a product fit in a core's cache
+TERMS = 2**16  # of a product in a block of rows, which fit in a core's cache
 
 
 @frozen
@@ -61,8 +61,8 @@ class CompressedRows:
             some = slice(self.starts[rows.start], self.starts[rows.stop])
             product[rows] = self._sums(self.values[some, None] * vectors[self.indices[some]], rows)
 
-        width = max(1, len(self.values) // max(1, len(product)))
-        each(work, row_blocks(len(product), ENTRIES, width))
+        width = max(1, len(self.values) * vectors.shape[1] // max(1, len(product)))
+        each(work, row_blocks(len(product), TERMS, width))
         return product
 
     def dense(self) -> Array:

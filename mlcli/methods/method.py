@@ -481,7 +481,7 @@ class Method(Options):
 
 # The memory of a run: what it takes and of what, the refusal of what is over the limit, and its remedy.
 
-PAIRS = 2.2  # arrays of all pairs that quality has in memory at once
+PAIRS = 2.0  # arrays of all pairs that quality has in memory at once
 SAMPLED = 18 * MIB  # memory of measures of a sample besides the distances from it: mostly ranks of pairs
 COPIES, ROOM = 3.0, 2**20  # arrays of the rows that rules examine, and numbers of these where there are many rows
 FITTED, ASSESSED = 2.0, 4.0  # arrays of the size of the coordinates while they are computed, and checked and written

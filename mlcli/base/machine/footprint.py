@@ -16,16 +16,18 @@ PROGRAM = 60 * MIB  # the interpreter, NumPy, the options and the stages
 CHECKS = 8 * MIB  # what measures, draws and certifies, with its small arrays
 THREAD = 4 * MIB  # a further thread, with its share of OpenBLAS's buffers
 DASK, WORKER = 50 * MIB, 70 * MIB  # a scheduler within the program, and each worker that it starts beside itself
-LINEAR, SPARSE, OPTIMIZE = "scipy.linalg", "scipy.sparse", "scipy.optimize"  # each loads the ones before it
+SPECIAL, LINEAR, SPARSE, OPTIMIZE = "scipy.special", "scipy.linalg", "scipy.sparse", "scipy.optimize"  # each takes
+# what the ones before it take, and more
 ALL = "scipy"  # what is loaded with the optimizers
 ARROW, PARQUET, HDF5, JAX, PLOT = "pyarrow", "pyarrow.parquet", "h5py", "jax", "matplotlib"
-LIBRARIES = {LINEAR: 15 * MIB, SPARSE: 24 * MIB, OPTIMIZE: 38 * MIB}
+LIBRARIES = {SPECIAL: 14 * MIB, LINEAR: 15 * MIB, SPARSE: 24 * MIB, OPTIMIZE: 38 * MIB}
 BESIDE = {ARROW: 38 * MIB, PARQUET: 9 * MIB, HDF5: 12 * MIB, JAX: 280 * MIB, PLOT: 34 * MIB}
 COLUMN, ARROW_COLUMN = 860.0, 5000.0  # bytes for a column: its name in each table, and more while Arrow reads it
 TEXT = 5.0  # arrays of the size of a table up to which one that Arrow reads is held
 CELL_OF_TEXT = 64  # bytes of a text in a column beside its letters
 KEPT = 0.25  # share of what reading a file takes beside its table that allocators keep
-LOADING = {"": 0.0, LINEAR: 0.2, SPARSE: 0.3, OPTIMIZE: 0.5, JAX: 5.5, PLOT: 1.4}  # of the seconds of a start
+LOADING = {  # shares of the seconds of a start
+    "": 0.0, SPECIAL: 0.2, LINEAR: 0.2, SPARSE: 0.3, OPTIMIZE: 0.5, JAX: 5.5, PLOT: 1.4}
 
 
 @frozen

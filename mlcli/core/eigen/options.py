@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal, Self, TypeVar
 import numpy as np
 from pydantic import Field
 
-from mlcli.base.machine.footprint import LINEAR, OPTIMIZE
+from mlcli.base.machine.footprint import LINEAR, SPECIAL
 from mlcli.base.machine.rates import pass_cost
 from mlcli.base.stages.stage import note
 from mlcli.base.stages.steps import Step
@@ -186,7 +186,7 @@ def landmark_step(count: int, points: int, memory: float, sampled: int = 0) -> S
     """
     return Step("coordinates", f"{points} points placed by {count} landmarks",
                 45 * pass_cost((count + sampled) * points), memory, remedy="use fewer landmarks",
-                needs=OPTIMIZE if sampled else "")  # functions of chi-square and of t take about as much
+                needs=SPECIAL if sampled else "")  # functions of chi-square and of t
 
 
 def landmark_start(rows: RowsOf, size: int, width: int, most: int, generator: np.random.Generator) -> Array:

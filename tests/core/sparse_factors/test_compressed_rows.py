@@ -1,5 +1,7 @@
 """Products and sums of sparse rows are those of the dense matrix."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -36,5 +38,14 @@ def test_the_dense_matrix(rows: int, columns: int, width: int, share: float, see
 def test_rows_in_blocks_are_those_of_one_block(monkeypatch: pytest.MonkeyPatch) -> None:
     sparse, vectors = rows_of(np.random.default_rng(0).standard_normal((50, 7))), np.eye(7)
     whole = sparse.times(vectors)
-    monkeypatch.setattr(sparse_factors, "ENTRIES", 20)
+    monkeypatch.setattr(sparse_factors, "TERMS", 140)
     np.testing.assert_array_equal(sparse.times(vectors), whole)
+
+
+def test_a_product_with_many_vectors_takes_little_beside_it() -> None:
+    sparse, vectors = rows_of(np.random.default_rng(0).standard_normal((400, 100))), np.ones((100, 100))
+    tracemalloc.start()
+    product = sparse.times(vectors)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most - product.nbytes < 20e6  # the terms of all rows, and what they are made of, would take 64 MB
