@@ -166,9 +166,11 @@ def inner_products(left: Array, right: Array) -> Array:
     """Return LᵀR (a x b) of tall matrices L (n x a) and R (n x b) with few columns."""
     columns = np.ascontiguousarray(left.T)
     turned = np.ascontiguousarray(right.T)
-    if len(left) <= BUFFER:
-        return np.stack([np.sum(columns * column, axis=1) for column in turned], axis=1)
-    return np.array([[sum_of_all(one * column) for column in turned] for one in columns])
+    found = np.empty((len(columns), len(turned)))
+    for place, column in enumerate(turned):
+        found[:, place] = (np.sum(columns * column, axis=1) if len(left) <= BUFFER else
+                           [sum_of_all(one * column) for one in columns])
+    return found
 
 
 def sum_in_lines(values: Array) -> Array:
@@ -244,7 +246,8 @@ def product(matrix: Array, block: Array) -> Array:
 
     def lift(rows: slice) -> None:
         if not native.available():
-            out[rows] = np.stack([sum_in_lines((matrix[rows] * column).T) for column in block.T], axis=1)
+            for place, column in enumerate(block.T):
+                out[rows, place] = sum_in_lines((matrix[rows] * column).T)
             return
         native.lift_rows(matrix[rows], nowhere, directions=block, less=nothing, out=out[rows])
 
@@ -288,9 +291,11 @@ def transposed_product(matrix: Array, block: Array) -> Array:
     nowhere = np.zeros(matrix.shape[1])
 
     def lower(rows: slice) -> Array:
-        if not native.available():
-            return np.stack([np.cumsum(matrix[rows] * column[:, None], axis=0)[-1] for column in block[rows].T])
         out = np.zeros((block.shape[1], matrix.shape[1]))
+        if not native.available():
+            for place, column in enumerate(block[rows].T):
+                out[place] = np.cumsum(matrix[rows] * column[:, None], axis=0)[-1]
+            return out
         native.lower_rows(matrix[rows], nowhere, vectors=block[rows], out=out)
         return out
 

@@ -161,12 +161,18 @@ def test_products_have_the_same_bits_without_kernels(rows: int, columns: int, mo
     matrix, right, left = (RANDOM.standard_normal(shape) for shape in ((rows, columns), (columns, 5), (rows, 5)))
     monkeypatch.setattr(arithmetic, "BLOCK", 40 * columns)
     held = sparse.csr_array(np.where(RANDOM.random(matrix.shape) < 0.3, matrix, 0.0))
-    found = [arithmetic.product(matrix, right), arithmetic.transposed_product(matrix, left),
-             arithmetic.sparse_product(held, right), arithmetic.sparse_product(held, right[:, :0])]
+
+    def products() -> list[np.ndarray]:
+        return [arithmetic.product(matrix, right), arithmetic.transposed_product(matrix, left),
+                arithmetic.sparse_product(held, right), arithmetic.product(matrix, right[:, :0]),
+                arithmetic.transposed_product(matrix, left[:, :0]), arithmetic.sparse_product(held, right[:, :0]),
+                arithmetic.inner_products(matrix, left), arithmetic.inner_products(matrix, left[:, :0])]
+
+    found = products()
     monkeypatch.setattr(native, "available", lambda: False)
     monkeypatch.setattr(arithmetic, "multiplies", lambda rows: False)
-    again = [arithmetic.product(matrix, right), arithmetic.transposed_product(matrix, left),
-             arithmetic.sparse_product(held, right), arithmetic.sparse_product(held, right[:, :0])]
-    assert bits_of(found) == bits_of(again)
-    assert_allclose(found[0], matrix @ right, atol=1e-12)
-    assert_allclose(found[1], matrix.T @ left, atol=1e-12)
+    assert bits_of(found) == bits_of(products())
+    for one, expected in zip(found, [matrix @ right, matrix.T @ left, held @ right, np.zeros((rows, 0)),
+                                     np.zeros((columns, 0)), np.zeros((rows, 0)), matrix.T @ left,
+                                     np.zeros((columns, 0))], strict=True):
+        assert_allclose(one, expected, atol=1e-12)
