@@ -125,7 +125,7 @@ def neighbor_check(subject: Subject, joined: Joined, rule: Rule) -> Check:
     (`union`), or of both (`mutual`). Of an approximate search, the share of the nearest that it found is checked.
     """
     if subject.neighbors.search == "approximate":
-        return recall_check(subject, joined, subject.neighborhood.usual)
+        return recall_check(subject, joined, rule, subject.neighborhood.usual)
     (size, columns), asked = subject.given.values.shape, subject.neighborhood
     wide = 1 if isinstance(subject.given, Dissimilarities) else min(columns, NARROW)
     rows = subject.plan.sample(0.3, (2 * NUMBER * wide + 2e-8) * size, subject.size, least=4)
@@ -150,19 +150,27 @@ def neighbor_check(subject: Subject, joined: Joined, rule: Rule) -> Check:
                  f"neighbors: {extra}; every pair of {len(rows)} rows", exact=len(rows) == subject.size)
 
 
-def recall_check(subject: Subject, joined: Joined, count: int) -> Check:
+def recall_check(subject: Subject, joined: Joined, rule: Rule, count: int) -> Check:
     """Check the share of the `count` nearest of a sample of rows, by their distances to all, that an approximate search
     has joined: it passes if no more than a tenth is missing, and fails from a quarter on.
+
+    By the rule `mutual` these are the points nearer than the last neighbor of either.
     """
     (size, columns), k = subject.given.values.shape, min(count, len(subject.given.values) - 1)
     rows = subject.plan.sample(0.3, (2 * NUMBER * min(columns, NARROW) + 2e-8) * size, subject.size, least=32)
+    blocks = [rows[start : start + max(1, ROOM // size)] for start in range(0, len(rows), max(1, ROOM // size))]
+    bounds = _bounds(subject, joined, rule, blocks, squares_of) if rule == "mutual" else np.zeros(0)
     shares = []
-    for start in range(0, len(rows), max(1, ROOM // size)):
-        block = rows[start : start + max(1, ROOM // size)]
-        squares, rough = squares_of(subject, _input_rows(subject, block))
-        bound = np.partition(squares, k - 1, axis=1)[:, k - 1 : k]
-        near, there = squares <= bound + rough, joined(block)
-        shares.append(np.minimum((near & there).sum(axis=1) / k, 1.0))
+    for block in blocks:
+        places = _input_rows(subject, block)
+        (squares, rough), there = squares_of(subject, places), joined(block)
+        if rule == "mutual":
+            near = (squares < bounds[places, None] - rough) & (squares < bounds - rough)
+            wanted = near.sum(axis=1)
+        else:
+            near, wanted = squares <= np.partition(squares, k - 1, axis=1)[:, k - 1 : k] + rough, np.full(len(block), k)
+        found = (near & there).sum(axis=1)
+        shares.append(np.where(found < wanted, found / np.maximum(wanted, 1), 1.0))
     return check_of_recall(np.concatenate(shares), exact=len(rows) == subject.size)
 
 

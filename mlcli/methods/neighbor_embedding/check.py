@@ -297,7 +297,7 @@ def listed_recall_check(subject: Subject, count: int, name: Name = "graph") -> C
     made = subject.model.products.get(name)
     if made is None:
         return skipped("neighbors", "the graph was not kept: the run's own certificate checked it")
-    return recall_check(subject, adjacency(subject, made.starts, made.indices), count)  # type: ignore[union-attr]
+    return recall_check(subject, adjacency(subject, made.starts, made.indices), "union", count)  # type: ignore[union-attr]
 
 
 def tied_edge_checks(method: Any, data: Joined, model: Model, *, full: bool) -> list[Check]:

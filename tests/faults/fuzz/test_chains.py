@@ -119,7 +119,9 @@ def test_random_chains_run_or_are_refused(tmp_path: Path) -> None:
     assert found["runs"] >= FEW / 3
 
 
-@pytest.mark.parametrize("number", [1524])  # a sparse diffusion of points that lie on each other, by few neighbors
+@pytest.mark.parametrize("number", [
+    1524,  # a sparse diffusion of points that lie on each other, by few neighbors
+    2892])  # edges of an approximate search that both of their ends chose
 def test_chains_that_failed_their_certificate_run(tmp_path: Path, number: int) -> None:
     assert outcome(number, tmp_path) == "runs"
 

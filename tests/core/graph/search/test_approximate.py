@@ -1,6 +1,6 @@
 """Approximate neighbors: most of the nearest, the same on any threads and at every level, and a recall that holds."""
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -11,6 +11,8 @@ from mlcli.base.context import set_context
 from mlcli.base.stages.stage import Note, Watcher, listening
 from mlcli.base.types import Array
 from mlcli.base.values.inputs import Dissimilarities, Features
+from mlcli.certify.graph import Rule, adjacency, neighbor_check
+from mlcli.certify.subject import Plan
 from mlcli.core.graph import approximate
 from mlcli.core.graph.approximate import Recall, approximate_lists, approximate_nearest
 from mlcli.core.graph.neighbors import ApproximateNearest, NeighborCount, Neighbors
@@ -22,6 +24,7 @@ from mlcli.methods import METHODS
 from mlcli.methods.neighbor_embedding import walk
 from mlcli.methods.neighbor_embedding.tsne import TSNE
 from mlcli.methods.neighbor_embedding.walk import Decay, decay_kernel
+from mlcli.pipeline.certify import subject_of
 from tests.checkpoints import in_parts
 from tests.faults.certificate.layout_lies import checked, fit_of
 from tests.native.support import choose, levels, needs_native
@@ -278,3 +281,17 @@ def test_intervals_cover_the_recall_of_all_rows_over_seeds(monkeypatch: pytest.M
         found = Recall.of_rows(np.random.default_rng(seed).choice(of_rows, 100, replace=False))
         held += found.low <= whole <= found.high
     assert held >= 180
+
+
+@pytest.mark.parametrize("rule", ["union", "mutual"])
+def test_the_certificate_misses_only_edges_that_are_not_there(rule: Rule) -> None:
+    """By the rule `mutual` a neighbor of one end alone is not joined, and no search has missed it."""
+    data = features(roll(200))
+    method, data, model = fit_of("chain", data, graph={"neighbors": {"count": 12, "search": "approximate"},
+                                                       "rule": rule}, paths={}, correction="none")
+    assert next(check for check in checked(method, data, model) if check.name == "neighbors").value == 0
+    subject, graph = subject_of(method, data, model, Plan(full=True)), cast("Any", model.products["graph"])
+    rows = np.repeat(np.arange(200), np.diff(graph.starts))
+    kept = (rows + graph.indices) % 2 == 0
+    less = adjacency(subject, np.searchsorted(rows[kept], np.arange(201)), graph.indices[kept])
+    assert neighbor_check(subject, less, rule).verdict == "fail"
