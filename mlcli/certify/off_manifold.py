@@ -191,7 +191,9 @@ def off_manifold_check(steps: Sequence[ScoredStep], calibration: Array, size: in
     found, errors = (np.max(part, axis=0) for part in zip(*(step.again() for step in steps), strict=True))
     after = np.clip(np.searchsorted(calibration, found), 1, max(len(calibration) - 1, 1))
     near = calibration[np.stack([after - 1, np.minimum(after, len(calibration) - 1)])] if len(calibration) else found
-    wrong += int(np.sum(np.abs(near - found).min(axis=0) > errors + NEAR)) if len(calibration) else size
+    # Numbers that are none fail, as does an error without a limit.
+    agree = (np.abs(near - found).min(axis=0) <= errors + NEAR) & np.isfinite(errors)
+    wrong += int(np.sum(~agree)) if len(calibration) else size
     what = "training rows left out one by one" if steps[0].numbers is not None else "rows held out"
     return count("off manifold", wrong, f"scores of {len(found)} {what} that are not among those of the model",
                  exact=len(found) == size)

@@ -81,27 +81,26 @@ def check_numbers(method: Method, subject: Subject, onto: OntoRows | None = None
     Of rows that were added to a map whose others are fixed, the fit is that of the former run. With anchors, in the
     units of the subject, rows are tied to their places there.
     """
-    with np.errstate(all="ignore"):  # an overflow gives inf or NaN, and the check of it fails
-        if subject.places:
-            if subject.known is not None and len(subject.data.values) != subject.size:
-                missing = abs(len(subject.data.values) - subject.size)
-                yield count("size", missing, "rows of the data without coordinates")
-                return
-            finite = _finite_check(subject)
-            yield finite
-            if finite.verdict == "fail":
-                return
-        elif subject.size:
-            yield count("finite", int(np.count_nonzero(~np.isfinite(subject.embedding))), "coordinates not finite")
-        try:
-            if onto is not None and onto.is_fixed:
-                yield from method.checks_among(subject, onto.moving)
-            elif anchors is not None:
-                yield from method.checks_tied(subject, anchors)
-            else:
-                yield from method.checks(subject)
-        except NoInput:
-            yield skipped("input", "the input is not at hand")
+    if subject.places:
+        if subject.known is not None and len(subject.data.values) != subject.size:
+            missing = abs(len(subject.data.values) - subject.size)
+            yield count("size", missing, "rows of the data without coordinates")
+            return
+        finite = _finite_check(subject)
+        yield finite
+        if finite.verdict == "fail":
+            return
+    elif subject.size:
+        yield count("finite", int(np.count_nonzero(~np.isfinite(subject.embedding))), "coordinates not finite")
+    try:
+        if onto is not None and onto.is_fixed:
+            yield from method.checks_among(subject, onto.moving)
+        elif anchors is not None:
+            yield from method.checks_tied(subject, anchors)
+        else:
+            yield from method.checks(subject)
+    except NoInput:
+        yield skipped("input", "the input is not at hand")
 
 
 def _finite_check(subject: Subject) -> Check:
@@ -137,7 +136,8 @@ def certify(result: Result, folder: Path | None, stored: Mapping[str, Any] | Non
     config, start = result.config, result.input
     rows = None if start is None else rows_of(start.prepared.table.values)
     plan = Plan(full or config.report.certify == "full", config.compute.seed, rows)
-    with no_listeners(), single_threaded_blas():  # the pieces of work are too small to be shared
+    # The pieces of work are too small to be shared. An overflow gives inf or NaN, and the check of it fails.
+    with no_listeners(), single_threaded_blas(), np.errstate(all="ignore"):
         held = {"projector": result.model.projector}
         stored = stored or ({} if folder is None else archive.load(folder, finite=False, held=held))
         model = replace(result.model, embedding=result.embedding.values,
@@ -174,9 +174,8 @@ def _findings(config: RunConfig, subject: Subject, folder: Path | None) -> list[
     """Return the checks of what findings have written, where the input is at hand."""
     if folder is None or subject.known is None:
         return []
-    with np.errstate(all="ignore"):
-        return [check for finding in config.report.wanted()
-                for check in finding.checks(folder, subject, config.method)]
+    return [check for finding in config.report.wanted()
+            for check in finding.checks(folder, subject, config.method)]
 
 
 def certificate_of(result: Result, folder: Path | None) -> Certificate:

@@ -177,7 +177,8 @@ def refine(new: Array, points: Array, candidates: Indices, count: int,
     exact = np.empty(candidates.shape)
     for some in row_blocks(len(new), QUICK_BLOCK, candidates.shape[1] * points.shape[1]):
         gaps = points[candidates[some]] - new[some, None]
-        exact[some] = _squares(gaps.reshape(-1, points.shape[1]).T).reshape(exact[some].shape)
+        with np.errstate(over="ignore"):  # infinitely far, as in the kernel
+            exact[some] = _squares(gaps.reshape(-1, points.shape[1]).T).reshape(exact[some].shape)
     if excluded is not None:
         exact[candidates == excluded[:, None]] = np.inf
     order = np.lexsort((candidates, exact))[:, :count]
@@ -235,7 +236,9 @@ def _tree(new: Array, points: Array, count: int) -> Finder:
 
     def find(block: slice) -> tuple[Indices, Array]:
         distances, candidates = tree.query(new[block], k=count)
-        return candidates.astype(np.int64), distances[:, -1] ** 2 * (1 - 1e-12)
+        absent = candidates == len(points)  # as distances leave the range of doubles; then any point may be nearer
+        beyond = np.where(absent.any(axis=1), 0.0, distances[:, -1] ** 2 * (1 - 1e-12))
+        return np.where(absent, 0, candidates).astype(np.int64), beyond
 
     return find
 

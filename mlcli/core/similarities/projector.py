@@ -211,7 +211,8 @@ class Projector(ProjectionUnits):
         """Return an (m,) mask of the new rows (m x d) that the decoder does not explain at coordinates (m x p)."""
         if self.decoder is None:
             return np.zeros(len(new), dtype=bool)
-        return self.decoder.unexplained(self.input_unit.measured(new), self.output_unit.measured(embedding))
+        with np.errstate(over="ignore", invalid="ignore"):  # what leaves the range of doubles is not explained
+            return self.decoder.unexplained(self.input_unit.measured(new), self.output_unit.measured(embedding))
 
     def variance(self, embedding: Array) -> Array | None:
         """Return the variance of each feature at (m, p) coordinates, an (m,) array; None where it is unknown."""

@@ -18,6 +18,7 @@ from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.check import EPS
 from mlcli.core.linalg import require_finite, symmetric_eigen
 from mlcli.core.similarities.base import Similarity
+from mlcli.errors import NumericalError
 
 
 @stored("state-space", transition="cc", innovation="cc", loadings="dc", noise="d")
@@ -145,7 +146,11 @@ def _covariances(sequence: Sequence, evidence: StateInformation, model: StateSpa
             covariances[t], shrink[t], step[t] = covariances[t - 1], shrink[t - 1], step[t - 1]
             continue
         precision = evidence.precisions[kind]
-        covariances[t], shrink[t] = now, np.linalg.inv(identity + precision @ now)
+        try:
+            covariances[t], shrink[t] = now, np.linalg.inv(identity + precision @ now)
+        except np.linalg.LinAlgError as error:
+            raise NumericalError("SINGULAR", "the predicted covariance of the state is so large that no digit of the "
+                                 "noise is left beside it", where="method") from error
         step[t] = model.transition @ shrink[t].T
         after = step[t] @ now @ model.transition.T + model.innovation
         after = (after + after.T) / 2

@@ -378,7 +378,7 @@ class ProcessMeans(Decoder):
         variances = posterior.variances(coordinates)
         squares = np.sum(np.where(seen, new - posterior.means(coordinates), 0.0) ** 2, axis=1)
         before = posterior.covariance.diagonal(coordinates) + posterior.covariance.whole_noise
-        wrong = chdtrc(np.maximum(seen.sum(axis=1), 1), squares / variances) < UNLIKE
+        wrong = ~(chdtrc(np.maximum(seen.sum(axis=1), 1), squares / variances) >= UNLIKE)
         return (wrong | (variances > KNOWN * before)) & seen.any(axis=1)
 
 

@@ -33,7 +33,7 @@ class Rbf:
 
     def __call__(self, left: Array, right: Array) -> Array:
         """Return values for all pairs (m x n)."""
-        with np.errstate(over="ignore"):  # points too far for double precision have the value zero
+        with np.errstate(over="ignore", invalid="ignore"):  # points too far for double precision have the value zero
             values = by_differences(left / self.lengths, right / self.lengths)
         values *= -0.5
         np.exp(values, out=values)

@@ -1,6 +1,7 @@
 """Damages of run directories that once ended in an internal error are refused by name."""
 
 import json
+import shutil
 from functools import reduce
 from pathlib import Path
 from typing import Any
@@ -222,3 +223,19 @@ def test_a_variance_that_is_none_fails_the_certificate(tmp_path: Path, place: st
     copy = edited(made(tmp_path, "gpdm"), tmp_path / "damaged", "model.json", place, value)
     trials = [tried(*arguments) for arguments in commands(copy, "model.json")]
     assert [trial.fault for trial in trials if trial.fault] == [] and any(trial.code == 80 for trial in trials)
+
+
+@pytest.mark.medium
+@pytest.mark.parametrize(("name", "told"), [
+    ("transformed", "projector.decoder.mean: huge"), ("gpdm", "score.reference.points: huge"),
+    ("gpdm", "projector.decoder.posterior.weights: huge"),
+    ("gpdm", "projector.decoder.posterior.covariance.terms.0.lengths: tiny"),
+    ("lgssm", "projector.similarity.model.innovation: all huge"), ("lle", "projector.similarity.points: all huge")])
+def test_numbers_of_a_model_whose_squares_are_beyond_all_numbers_are_no_bug(
+        tmp_path: Path, name: str, told: str) -> None:
+    directory = made(tmp_path, name)
+    content = dict(of_npz((directory / "model.npz").read_bytes()))[told]()
+    copy = damaged(directory, tmp_path / "damaged", "model.npz", content)
+    shutil.copy(new_points(name), copy / "new.csv")
+    trials = [tried(*arguments) for arguments in commands(copy, "model.npz")]
+    assert [trial.fault for trial in trials if trial.fault] == []

@@ -121,3 +121,13 @@ def test_neighbors_of_shifted_points_are_those_of_new_ones(columns: int) -> None
     assert np.array_equal(found.indices, expected.indices) and np.array_equal(found.lengths, expected.lengths)
     assert np.array_equal(found.starts, expected.starts)
     assert found.indices[found.starts[30]] == 310 and found.lengths[found.starts[30]] == 0
+
+
+@pytest.mark.parametrize("kernels", [True, False])
+def test_points_at_distances_beyond_all_numbers_have_neighbors_among_them(
+        kernels: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not kernels:
+        monkeypatch.setattr("mlcli.native.available", lambda: False)
+    found = nearest_of_new(np.zeros((60, 4)), np.full((50, 4), 1e300), 5)
+    assert len(found.indices) == 300 and found.indices.min() >= 0 and found.indices.max() < 50
+    assert np.isinf(found.lengths).all()
