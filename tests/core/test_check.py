@@ -498,7 +498,8 @@ FAULTS = [
     ("lgssm diagonal", spaced("innovation", lambda held: held + 1e-9), "dynamics"),
     ("lgssm diagonal", spaced("noise", lambda held: held * (1 + 1e-6 * np.arange(len(held)))), "noise"),
     ("lgssm", fallen, "likelihood"), ("gplvm", fallen, "likelihood"), ("gplvm", misranked, "relevances"),
-    ("gplvm", lighter, "decoder"), ("gplvm", less_likely, "log_likelihood"), ("gplvm", shaken, "places"),
+    ("gplvm", lighter, "decoder"), ("gplvm", lighter, "one process"), ("gpdm", lighter, "one process"),
+    ("gplvm", less_likely, "log_likelihood"), ("gplvm", shaken, "places"),
     ("gplvm", unstated, "log_likelihood"), ("gpdm", unstated, "log_likelihood"),
     ("gpdm", fallen, "likelihood"), ("gpdm", misranked, "relevances"), ("gpdm", less_likely, "log_likelihood"),
     ("gpdm", shaken, "places"), ("gpdm second order", shaken, "steps"), ("gpdm", dragged, "steps"),
@@ -508,7 +509,7 @@ FAULTS = [
     ("gpdm", claimed("dynamics_noise_variance"), "parameters of steps"),
     *((case, fault, check) for case in ("gpssm", "gpssm linear") for fault, check in (
         (fallen, "likelihood"), (misranked, "relevances"), (unstated, "log_likelihood"), (shaken, "states"),
-        (claimed("log_likelihood"), "log_likelihood"), (wider, "states"), (lighter, "decoder"),
+        (claimed("log_likelihood"), "log_likelihood"), (wider, "states"), (lighter, "one process"),
         (moved("weights", lambda held: held * (1 + 1e-5)), "functions"),
         (moved("known", lambda held: held * (1 + 1e-5)), "functions"),
         (claimed("transition_noise_variance"), "parameters of steps"))),

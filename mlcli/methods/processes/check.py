@@ -86,6 +86,14 @@ def figures_of(covariance: CovarianceFunction) -> dict[str, Any]:
     return {name: getattr(value, "value", value) for name, value in covariance.facts().items()}
 
 
+def one_process_check(decoder: GaussianProcess, posterior: GaussianProcess) -> Check:
+    """Check that rows are decoded by the process that places new ones."""
+    wrong = sum(not np.array_equal(getattr(decoder, part), getattr(posterior, part))
+                for part in ("places", "weights", "known", "mean"))
+    return count("one process", wrong + int(figures_of(decoder.covariance) != figures_of(posterior.covariance)),
+                 "parts of the decoder that are not those of the process of rows")
+
+
 def kernel(figures: Figures, left: Array, right: Array) -> Array:
     """Return the sum of the kernel's terms for all pairs of points (m x p and n x p)."""
     from scipy.spatial.distance import cdist
@@ -448,7 +456,8 @@ def sequence_end(data: Features, model: Model, problem: SequenceProblem, process
 def shared_checks(views: Sequence[Features], model: Model, inducing: int, minimize: Minimize, threshold: float,
                   full: bool) -> list[Check]:
     """Check a model of views in the units of the computation, each n x d."""
-    similarity: Any = require_projector(model.projector).similarity
+    projector: Any = require_projector(model.projector)
+    similarity = projector.similarity
     processes = (similarity.posterior, *similarity.others)
     if len(processes) != len(views) or any(process.places.shape[1] != model.embedding.shape[1]
                                            for process in processes):
@@ -456,7 +465,8 @@ def shared_checks(views: Sequence[Features], model: Model, inducing: int, minimi
     known = list(zip(views, processes, strict=True))
     active = [(view, posterior) for view, posterior in known if len(posterior.places)]
     wrong = sum(bool(np.ptp(view.values, axis=0).any()) != bool(len(posterior.places)) for view, posterior in known)
-    checks = [count("views", wrong, "views that vary without a process, or have one without varying")]
+    checks = [count("views", wrong, "views that vary without a process, or have one without varying"),
+              one_process_check(projector.decoder.posterior, similarity.posterior)]
     if wrong or not active:
         return checks
     checks += share_checks([posterior for _, posterior in known], model, threshold)

@@ -29,6 +29,7 @@ from mlcli.errors import GeometryError
 from mlcli.methods.processes.check import (
     figures_of,
     forecast_check,
+    one_process_check,
     process_checks,
     relevance_check,
     sequence_checks,
@@ -205,6 +206,8 @@ class GPDM(GaussianProcessMethod):
         posterior, observed = similarity.posterior, Observations.of(data.values)
         stated = model.fit.get("log_likelihood")
         plain = None if stated is None else stated + data.unit.logarithm(observed.cells)
+        decoder: Any = subject.projector.decoder
+        yield one_process_check(decoder.posterior, posterior)
         checks = process_checks(posterior, data.values, model.embedding, plain)
         yield from checks
         if checks[0].verdict == "pass":

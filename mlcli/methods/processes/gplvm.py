@@ -22,7 +22,13 @@ from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.minimize import Likeliest
 from mlcli.core.model import Model
 from mlcli.errors import ConfigError
-from mlcli.methods.processes.check import bound_checks, latent_end, process_checks, relevance_check
+from mlcli.methods.processes.check import (
+    bound_checks,
+    latent_end,
+    one_process_check,
+    process_checks,
+    relevance_check,
+)
 from mlcli.methods.processes.fitting import (
     GaussianProcessMethod,
     Induced,
@@ -33,7 +39,7 @@ from mlcli.methods.processes.fitting import (
 )
 from mlcli.methods.processes.latents import BackConstraint, Free, FreeClouds, Unconstrained
 from mlcli.methods.processes.likelihoods import Observations
-from mlcli.methods.processes.new_points import projector_of
+from mlcli.methods.processes.new_points import LatentPoints, projector_of
 from mlcli.methods.processes.process import GaussianProcess, Name
 from mlcli.methods.processes.state_space_check import ascent_check
 from mlcli.methods.trials import InputSummary, Trials, single_trial, variant
@@ -186,6 +192,8 @@ class GPLVM(GaussianProcessMethod):
         decoder: Any = subject.projector.decoder
         posterior, stated, observed = decoder.posterior, model.fit.get("log_likelihood"), Observations.of(data.values)
         plain = None if stated is None else stated + data.unit.logarithm(observed.cells)
+        if isinstance(subject.similarity, LatentPoints):
+            yield one_process_check(posterior, subject.similarity.posterior)
         latent = self.latent_points(model)
         if latent is None:
             yield skipped("log_likelihood", "the variances of the clouds are not at hand")

@@ -29,6 +29,7 @@ from mlcli.methods.processes.check import (
     Varying,
     figures_of,
     kernel,
+    one_process_check,
     parameter_energy,
     stated_objective,
 )
@@ -171,10 +172,7 @@ def bound_checks(data: Features, model: Model, problem: StateSpaceProblem, toler
         yield count("states", 1, "sequences that are not the embedding's, or processes of another size")
         return
     spreads, steps = covariances_of(sequence), motion.posterior
-    wrong = sum(not np.array_equal(getattr(decoder, part), getattr(posterior, part))
-                for part in ("places", "weights", "known", "mean"))
-    yield count("decoder", wrong + int(figures_of(decoder.covariance) != figures_of(posterior.covariance)),
-                "parts of the decoder that are not those of the process of rows")
+    yield one_process_check(decoder, posterior)
     if model.spreads is None:
         yield skipped("states", "the covariances of the states are not at hand")
     else:

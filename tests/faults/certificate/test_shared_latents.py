@@ -70,6 +70,14 @@ def claimed(name: str, value: Callable[[Any], Any]) -> Callable[[Model], Model]:
     return change
 
 
+def lighter(model: Model) -> Model:
+    """A decoder whose means are off."""
+    projector: Any = model.projector
+    posterior = projector.decoder.posterior
+    decoder = replace(projector.decoder, posterior=replace(posterior, weights=posterior.weights * (1 + 1e-6)))
+    return replace(model, projector=replace(projector, decoder=decoder))
+
+
 def misranked(model: Model) -> Model:
     return replace(model, spectrum=replace(model.ranks, solved=model.ranks.solved * [1 - 1e-6, 1]))
 
@@ -90,7 +98,7 @@ def test_an_honest_fit_passes() -> None:
 
 @pytest.mark.medium
 @pytest.mark.parametrize(("lie", "names"), [
-    (noisier, {"stationarity"}), (misranked, {"relevances"}), (better, {"objective"}),
+    (noisier, {"stationarity"}), (lighter, {"one process"}), (misranked, {"relevances"}), (better, {"objective"}),
     (claimed("log_likelihood", lambda held: held + 1e-3), {"log_likelihood"}),
     (claimed("shared_axes", lambda held: []), {"axes"}),
     (claimed("relevances", lambda held: (np.array(held) * [[1, 1], [1 + 1e-6, 1]]).tolist()), {"relevances"})])
