@@ -222,6 +222,15 @@ def _of_variation(distances: Array, points: Array) -> Array:
     return np.asarray(np.sqrt(distances) * size + EPS * size**2)
 
 
+def _on_earth(distances: Array, points: Array) -> Array:
+    """Return the slack of distances on a sphere: at a pole the cosine of a latitude has no digit, and points that lie
+    there are not at one place.
+    """
+    least = float(np.cos(np.radians(points[:, 0])).min(initial=1.0))
+    near = np.minimum((distances + RADIUS * EPS) / max(least, EPS), RADIUS)
+    return np.where(distances < RADIUS * NEARBY, near, RADIUS)
+
+
 # The part of a distance's error that does not shrink with the distance, in roundings: of rows of unit length, of shares
 # of a range, of logarithms, of a total, of the angle of opposite directions.
 SLACK: dict[str, Callable[[Array, Array], Array]] = {
@@ -231,5 +240,5 @@ SLACK: dict[str, Callable[[Array, Array], Array]] = {
     "aitchison": lambda distances, points: np.full_like(distances, 1 + float(np.abs(np.log(points)).max(initial=0.0))),
     "jensenshannon": lambda distances, points: np.ones_like(distances),
     "gower": lambda distances, points: np.ones_like(distances),
-    "haversine": lambda distances, points: np.where(distances < RADIUS * NEARBY, distances, RADIUS),
+    "haversine": _on_earth,
 }
