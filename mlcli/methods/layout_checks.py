@@ -6,7 +6,7 @@ import numpy as np
 
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import EPS, Check, ratio, skipped
-from mlcli.base.values.inputs import Spatial
+from mlcli.base.values.inputs import Dissimilarities, Spatial
 from mlcli.core.check.stationarity import UNCONVERGED
 from mlcli.core.metrics.distances import squares
 from mlcli.core.model import Model
@@ -16,17 +16,26 @@ LOOSE = 10.0  # times the tolerance: estimates of the distance from the limit ar
 
 
 def condensed(data: Spatial) -> Array:
-    """Return the dissimilarities of pairs i < j, an (n (n - 1) / 2,) array."""
-    return roots_of_pairs(squares(data))
+    """Return the dissimilarities of pairs i < j, an (n (n - 1) / 2,) array.
+
+    Given ones are not squared: beside a huge one, the squares of all others are zero, and have no order.
+    """
+    return entries_of_pairs(data.values) if isinstance(data, Dissimilarities) else roots_of_pairs(squares(data))
+
+
+def entries_of_pairs(matrix: Array) -> Array:
+    """Return the entries i < j of a matrix (n x n), without the memory of their places."""
+    size, place = len(matrix), 0
+    entries = np.empty(size * (size - 1) // 2)
+    for row in range(size - 1):
+        entries[place:(place := place + size - 1 - row)] = matrix[row, row + 1:]
+    return entries
 
 
 def roots_of_pairs(squares: Array) -> Array:
-    """Return the square roots of the entries i < j of a matrix (n x n), without the memory of their places."""
-    size, place = len(squares), 0
-    roots = np.empty(size * (size - 1) // 2)
-    for row in range(size - 1):
-        np.sqrt(squares[row, row + 1:], out=roots[place:(place := place + size - 1 - row)])
-    return roots
+    """Return the square roots of the entries i < j of a matrix (n x n)."""
+    entries = entries_of_pairs(squares)
+    return np.sqrt(entries, out=entries)
 
 
 def distances_of(points: Array) -> Array:
