@@ -162,11 +162,12 @@ def _top_vectors(even: "sparse.csr_array", constant: Array, start: Array, count:
     """Return the `count` top eigenvectors (m x count) of D^(-1/2) W D^(-1/2) without the constant one, an (m,) array.
 
     Krylov passes apply a Chebyshev polynomial of the matrix, which spreads the eigenvalues near one. Where they are
-    not close soon, as with a noisy piece whose eigenvalues hardly differ, rough ones do, or else random vectors.
+    not close soon, as with a noisy piece whose eigenvalues hardly differ, rough ones do, or else random vectors; these
+    also where the polynomial is below zero for all others, as with a complete graph, and the constant vector is first.
     """
     for residual, restarts in CLOSE:
         _, vectors, converged = leading_pairs(_chebyshev(even, constant), start, count, residual, restarts)
-        if converged:
+        if converged and (np.abs(np.sum(constant[:, None] * vectors, axis=0)) < 0.5).all():
             return vectors
     note("N-START", "the eigenvectors of a piece did not converge: its start is random")
     return start[:, :count]

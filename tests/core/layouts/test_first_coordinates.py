@@ -40,3 +40,10 @@ def test_pieces_lie_apart_and_small_ones_have_places_too(axes: int) -> None:
     apart = np.linalg.norm(middles[:, None] - middles, axis=2) + 1e9 * np.eye(6)
     assert (apart.min(axis=1) > reach).all()
     assert np.array_equal(found, eigenmap_start(graph, axes, seed=0))
+
+
+def test_a_complete_graph_has_a_random_start_and_not_a_constant_one() -> None:
+    left, right = np.triu_indices(14, 1)
+    graph = undirected(14, left, right, np.ones(len(left)), "union")
+    spread = eigenmap_start(graph, 2, seed=0).std(axis=0)
+    assert spread.min() > 0.1 * spread.max()

@@ -140,6 +140,14 @@ def test_tables_that_lost_their_digits(name: str, options: tuple[str, ...], tmp_
     assert faults([("x.csv", TABLES[name], options)], tmp_path) == []
 
 
+def test_ranks_beside_a_huge_entry_points_at_poles_and_a_complete_graph(tmp_path: Path) -> None:
+    huge = ("--set", "input.kind=dissimilarities", "-m", "nmds", "--set", "method.starts=2")
+    assert faults([("x.npy", npy(SQUARES["a huge entry"]), huge),
+                   ("x.csv", TABLES["poles"], ("-m", "nmds", "--metric", "haversine")),
+                   ("x.npz", GRAPHS["truth"][1], ("--graph", "--set", "input.edges=lengths", "-m", "tsne"))],
+                  tmp_path) == []
+
+
 def test_a_graph_of_lengths_near_the_smallest_double_beside_the_largest(tmp_path: Path) -> None:
     content = GRAPHS["the largest"][1]
     assert faults([("x.csv", content, ("--graph", "--set", "input.edges=lengths", "-m", "umap"))], tmp_path) == []
