@@ -513,7 +513,8 @@ def footprint(steps: Sequence[Step], data: Given, method: Method, compute: Compu
     moments = {"reading": reading_memory(data, compute),
                most.stage: {**table_memory(data, copies), most.stage: most.memory,
                             "the coordinates": FITTED * coordinates_memory(method, data)},
-               "checks": {**table_memory(data, blocks=0), "kept of the fit": kept_of_fit(data, most.memory),
+               "checks": {**table_memory(data, blocks=0),
+                          "kept of the fit": max(kept_of_fit(data, most.memory) - distances_memory(data), 0.0),
                           "rules, quality, files and certificate": checks_memory(method, data)}}
     return {"program, libraries and threads": float(resident(compute.thread_count(), needs)),
             "figures": after_fit().memory,
@@ -578,17 +579,25 @@ def checks_memory(method: Method, data: Any) -> float:
     there = rows if in_file is None else len(in_file.at_hand)  # rules examine a sample
     compared_rows = min(there, max(ROOM // max(columns, 1), EXACT)) if of_columns and after_fit().rules else 0
     looked = 8.0 * COPIES * compared_rows * columns
-    if rows <= EXACT or in_file is not None:
-        few = min(there, EXACT)
-        compared = 8.0 * (PAIRS * few**2 + few * columns)
-    else:
-        wide = data.kind == "features" and columns > FEW_COLUMNS
-        compared = SAMPLED + 8.0 * rows * min(automatic(rows, columns), anchors_in_group(rows)) * wide
-    compared *= after_fit().quality
+    compared = distances_memory(data)
+    if rows > EXACT and in_file is None:
+        compared += SAMPLED * after_fit().quality
     written = WRITING * stored + table * method.checked_tables
     named = in_file is None or isinstance(data.ids, tuple)  # row numbers become text when they are written
     results = ASSESSED * coordinates_memory(method, data) + WEIGHED * weights_memory(method, data)
     return max(looked, max(compared, after_fit().baseline) + stored, written) + ROW * rows * named + results
+
+
+def distances_memory(data: Any) -> float:
+    """Return the bytes of distances that quality is measured from; they take the place of what allocators keep."""
+    rows, columns, in_file = len(data.values), data.values.shape[-1], rows_of(data.values)
+    if rows <= EXACT or in_file is not None:
+        few = min(rows if in_file is None else len(in_file.at_hand), EXACT)
+        found = 8.0 * (PAIRS * few**2 + few * columns)
+    else:
+        wide = data.kind == "features" and columns > FEW_COLUMNS
+        found = 8.0 * rows * min(automatic(rows, columns), anchors_in_group(rows)) * wide
+    return found * after_fit().quality
 
 
 def admit(needed: float, limit: Callable[[], float]) -> None:
