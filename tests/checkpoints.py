@@ -3,6 +3,7 @@
 import io
 import json
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from mlcli.base import stored as stored_kinds
@@ -37,6 +38,9 @@ class Dying:
     def place(self, kind: type[Any]) -> Place[Any]:
         self.loops += 1
         return Remembered(self, self.loops)
+
+    def apart(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
 
 class Remembered(Place[Any]):

@@ -33,11 +33,12 @@ SPEED = 2e8  # bytes a second that are hashed and written; less once it was meas
 
 @dataclass(repr=False, eq=False)
 class Scope:
-    """A stage or a whole run whose results are kept; its loops are counted."""
+    """A stage or a whole run whose results are kept; its loops are counted, and its parts whose loops count apart."""
 
     name: str
     inputs: Callable[[], Any]
     loops: int = 0
+    parts: int = 0
 
     @cached_property
     def key(self) -> str | None:
@@ -95,6 +96,18 @@ class Resuming(Noting):
         scope = self._scopes[-1]
         scope.loops += 1
         return CheckpointPlace(self, scope, self.restore(scope, LOOP, scope.loops, kind))
+
+    @contextmanager
+    def apart(self) -> Iterator[None]:
+        """Count the loops in the block apart, so that those after it have the same numbers if there are none."""
+        scope = self._scopes[-1]
+        scope.parts += 1
+        part = scope.parts
+        self._scopes.append(Scope(scope.name, lambda: (scope.key, part) if scope.key else object()))
+        try:
+            yield
+        finally:
+            self._scopes.pop()
 
     def restore(self, scope: Scope, name: str, number: int, kind: type[Any]) -> Any:
         """Return the checkpoint of this kind that an earlier process kept; None where there is none."""

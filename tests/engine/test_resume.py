@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from mlcli.base.context import set_context
+from mlcli.base.rows.memo import Memo, memoize, open_memo
 from mlcli.base.stages.checkpoints import keeping, loop
 from mlcli.base.stages.stage import Note, listening, note, stage
 from mlcli.cli.screen.failure import stop_error
@@ -366,3 +367,22 @@ def test_a_stop_is_at_once_where_the_work_waits_for_memory(early: bool, tmp_path
             assert signals.pending()
         admit(1.0, lambda: 2.0)
     assert not signals.pending()
+
+
+@pytest.mark.usefixtures("eager")
+def test_a_value_of_the_memo_changes_no_number_of_the_loops_after_it(tmp_path: Path) -> None:
+    """A run that another one of its process had left a value for goes on in a process without it."""
+    first, second = checkpoint(3), checkpoint(4)
+    memo = Memo(shared=True)
+
+    def run(keeper: Resuming, memo: Memo) -> list[Any]:
+        left = list[Any]()
+        with open_memo(memo), keeping(keeper):
+            memoize("value", (1,), lambda: left.append(offered(keeper, first)))
+            left.append(offered(keeper, second))
+        return left
+
+    run(resuming(tmp_path / "before"), memo)
+    assert run(resuming(tmp_path), memo) == [None]
+    left = run(resuming(tmp_path), Memo())
+    assert left[0] is None and left[1].block.shape == (4, 1)

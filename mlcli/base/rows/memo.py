@@ -5,7 +5,7 @@ Blocks on other threads have no memo.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -51,8 +51,15 @@ def memoize(kind: str, inputs: Sequence[Any], make: Callable[[], R], *, once: bo
     """Return the value of a kind that follows from arrays, texts and numbers: that of the memo, or a new one.
 
     Nothing may change the arrays, nor the value where others use it. With `once` a run needs the value a single time,
-    and it is kept for other runs alone.
+    and it is kept for other runs alone. Loops that `make` runs have numbers of their own: a run that was killed after
+    another one of its process goes on in a process that has no value yet.
     """
+    keeper = context().keeper
+    with nullcontext() if keeper is None else keeper.apart():
+        return _memoized(kind, inputs, make, once=once)
+
+
+def _memoized(kind: str, inputs: Sequence[Any], make: Callable[[], R], *, once: bool) -> R:
     memo = context().memo
     if memo is None or (once and not memo.shared):
         return make()

@@ -45,6 +45,9 @@ class Keeper(Protocol):
     def place(self, kind: type[Any]) -> Place[Any]:
         """The place of the next loop, whose checkpoints are of this kind."""
 
+    def apart(self) -> AbstractContextManager[None]:
+        """Count the loops in the block apart, so that those after it have the same numbers if there are none."""
+
 
 def keeping(keeper: Keeper | None) -> AbstractContextManager[None]:
     """Have loops in the block give their checkpoints to `keeper`; None turns checkpoints off."""

@@ -1,7 +1,7 @@
 """Minimizations from several starts: side by side on threads, as none depends on another."""
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -71,6 +71,10 @@ class Halt(Place[Any]):
     def place(self, kind: type[Any]) -> Place[Any]:
         """The place of every loop."""
         return self
+
+    def apart(self) -> AbstractContextManager[None]:
+        """Do nothing: loops have no numbers."""
+        return nullcontext()
 
     def offer(self, checkpoint: Callable[[], Any]) -> None:
         """End the loop if that was asked for."""
