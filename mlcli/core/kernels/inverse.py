@@ -284,12 +284,12 @@ def _in_turns(apply: Apply, start: Array, count: int, tolerance: float, noise: f
 
 def _smallest_costs(kernel: Inverse) -> Array:
     """Return all right singular vectors of R but the null one; squares of small σ keep their digits."""
-    root = kernel.root.dense()
     size = kernel.size
     null = np.ones(size) if kernel.null is None else kernel.null
     with threads_for(size):
         basis = np.linalg.qr(np.column_stack([null, np.eye(size)[:, : size - 1]]))[0][:, 1:]
-    tall = root @ basis
-    tall = np.concatenate([tall, np.zeros((max(size - 1 - len(tall), 0), size - 1))])  # fewer edges than a tree has
+    tall = kernel.root.dense() @ basis
+    if len(tall) < size - 1:  # fewer edges than a tree has
+        tall = np.concatenate([tall, np.zeros((size - 1 - len(tall), size - 1))])
     _, _, right = singular(tall if len(tall) <= 2 * size else triangle_of(tall))  # of a graph, a row for each edge
     return basis @ right.T[:, ::-1]
