@@ -150,7 +150,8 @@ def _covariances(sequence: Sequence, evidence: StateInformation, model: StateSpa
             covariances[t], shrink[t] = now, np.linalg.inv(identity + precision @ now)
         except np.linalg.LinAlgError as error:
             raise NumericalError("SINGULAR", "the predicted covariance of the state is so large that no digit of the "
-                                 "noise is left beside it", where="method") from error
+                                 "noise is left beside it", where="method", hint="see with `mlcli verify` "
+                                 "whether the run is damaged; of a new fit, give the columns one scale") from error
         step[t] = model.transition @ shrink[t].T
         after = step[t] @ now @ model.transition.T + model.innovation
         after = (after + after.T) / 2
