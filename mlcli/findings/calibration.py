@@ -74,13 +74,13 @@ class CalibrationFinding(Finding["CsvColumns"]):
         from mlcli.report.figures.curves import curve
 
         scores = value.array(SCORE)
-        count = len(scores)
+        count, scores = len(scores), scores[np.isfinite(scores)]  # without those that a damaged file has beyond range
         said = (f"{number(count)} {'row was' if count == 1 else 'rows were'} held out of the fit and placed by it. "
                 "mlcli project compares the score of a new row with theirs: p is the share of scores that are as "
                 f"large, the row's own included, and {1 / (count + 1):.2g} at least. Of rows like these, a share of at "
                 "most a has p up to a, on average over the draw of the rows held out. A usual row of the fit has a "
                 "score of about one.")
-        if not np.ptp(scores) > 0:
+        if not scores.size or not np.ptp(scores) > 0:
             return [(Place.RESULT, section("Rows held out", sentence(f"{said} All scores are equal.", "soft")))]
         heights, edges = np.histogram(scores, bins=BINS)
         drawn = curve("Rows held out by their score", "score off the manifold", "rows",

@@ -44,7 +44,7 @@ def is_of(value: Any, hint: Any) -> bool:
     if origin is tuple:
         return isinstance(value, tuple) and are_of(value, inside)
     if hint is float:
-        return type(value) in (int, float)
+        return type(value) is float or (type(value) is int and abs(value) < 2**63)  # beyond, NumPy has no number of it
     return type(value) is hint if hint in PLAIN else isinstance(value, origin or hint)
 
 

@@ -91,6 +91,11 @@ class Entering(AmongFixed):
     dof: float
     metric: RowMetric = EUCLIDEAN
 
+    def __post_init__(self) -> None:
+        """Raise ValueError for perplexities that no neighbors have, as of a damaged model."""
+        if not self.perplexities or reach(self.perplexities) < 1:
+            raise ValueError("affinities have a perplexity, of a neighbor at least")
+
     def rows(self, new: Array) -> Array:
         """Return coordinates (m x p); a point at distance zero from a training point is placed on it."""
         lists = self.neighborhood.of_new(new, self.points, self.metric)

@@ -27,11 +27,12 @@ from mlcli.core.check.stationarity import SEED, Course, gradient_check, of_size_
 from mlcli.core.linalg import threads_for
 from mlcli.core.minimize import STEADY, Minimize
 from mlcli.core.model import Model
-from mlcli.core.similarities.projector import require_projector
+from mlcli.core.similarities.projector import Decoder, require_projector
 from mlcli.methods.processes.dynamics import Motion, SequenceProblem
 from mlcli.methods.processes.fitting import FittedParameters, Objective, Problem
 from mlcli.methods.processes.latents import HiddenUnits
 from mlcli.methods.processes.likelihoods import Exact, Observations
+from mlcli.methods.processes.new_points import ProcessMeans
 from mlcli.methods.processes.process import CovarianceFunction, GaussianProcess
 from mlcli.methods.processes.state_space_check import ascent_check
 from mlcli.methods.processes.views import SharedProblem
@@ -86,12 +87,15 @@ def figures_of(covariance: CovarianceFunction) -> dict[str, Any]:
     return {name: getattr(value, "value", value) for name, value in covariance.facts().items()}
 
 
-def one_process_check(decoder: GaussianProcess, posterior: GaussianProcess) -> Check:
+def one_process_check(decoder: Decoder | None, posterior: GaussianProcess) -> Check:
     """Check that rows are decoded by the process that places new ones."""
-    wrong = sum(not np.array_equal(getattr(decoder, part), getattr(posterior, part))
-                for part in ("places", "weights", "known", "mean"))
-    return count("one process", wrong + int(figures_of(decoder.covariance) != figures_of(posterior.covariance)),
-                 "parts of the decoder that are not those of the process of rows")
+    what = "parts of the decoder that are not those of the process of rows"
+    parts = "places", "weights", "known", "mean"
+    if not isinstance(decoder, ProcessMeans):
+        return count("one process", len(parts), what)
+    own = decoder.posterior
+    wrong = sum(not np.array_equal(getattr(own, part), getattr(posterior, part)) for part in parts)
+    return count("one process", wrong + int(figures_of(own.covariance) != figures_of(posterior.covariance)), what)
 
 
 def kernel(figures: Figures, left: Array, right: Array) -> Array:
@@ -466,7 +470,7 @@ def shared_checks(views: Sequence[Features], model: Model, inducing: int, minimi
     active = [(view, posterior) for view, posterior in known if len(posterior.places)]
     wrong = sum(bool(np.ptp(view.values, axis=0).any()) != bool(len(posterior.places)) for view, posterior in known)
     checks = [count("views", wrong, "views that vary without a process, or have one without varying"),
-              one_process_check(projector.decoder.posterior, similarity.posterior)]
+              one_process_check(projector.decoder, similarity.posterior)]
     if wrong or not active:
         return checks
     checks += share_checks([posterior for _, posterior in known], model, threshold)

@@ -206,8 +206,7 @@ class GPDM(GaussianProcessMethod):
         posterior, observed = similarity.posterior, Observations.of(data.values)
         stated = model.fit.get("log_likelihood")
         plain = None if stated is None else stated + data.unit.logarithm(observed.cells)
-        decoder: Any = subject.projector.decoder
-        yield one_process_check(decoder.posterior, posterior)
+        yield one_process_check(subject.projector.decoder, posterior)
         checks = process_checks(posterior, data.values, model.embedding, plain)
         yield from checks
         if checks[0].verdict == "pass":

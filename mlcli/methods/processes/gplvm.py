@@ -10,7 +10,7 @@ from pydantic import Strict
 from mlcli.base.stages.stage import note
 from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array
-from mlcli.base.values.check import Check, skipped
+from mlcli.base.values.check import Check, count, skipped
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features, Input
 from mlcli.base.values.options import option
@@ -39,7 +39,7 @@ from mlcli.methods.processes.fitting import (
 )
 from mlcli.methods.processes.latents import BackConstraint, Free, FreeClouds, Unconstrained
 from mlcli.methods.processes.likelihoods import Observations
-from mlcli.methods.processes.new_points import LatentPoints, projector_of
+from mlcli.methods.processes.new_points import LatentPoints, ProcessMeans, projector_of
 from mlcli.methods.processes.process import GaussianProcess, Name
 from mlcli.methods.processes.state_space_check import ascent_check
 from mlcli.methods.trials import InputSummary, Trials, single_trial, variant
@@ -189,11 +189,14 @@ class GPLVM(GaussianProcessMethod):
         """Check likelihood, decoder and relevances, and the objective: its ascent and its end."""
         yield from super().checks(subject)
         data, model = subject.data, subject.model
-        decoder: Any = subject.projector.decoder
+        decoder = subject.projector.decoder
+        if not isinstance(decoder, ProcessMeans):
+            yield count("decoder", 1, "decoders that are missing")
+            return
         posterior, stated, observed = decoder.posterior, model.fit.get("log_likelihood"), Observations.of(data.values)
         plain = None if stated is None else stated + data.unit.logarithm(observed.cells)
         if isinstance(subject.similarity, LatentPoints):
-            yield one_process_check(posterior, subject.similarity.posterior)
+            yield one_process_check(decoder, subject.similarity.posterior)
         latent = self.latent_points(model)
         if latent is None:
             yield skipped("log_likelihood", "the variances of the clouds are not at hand")

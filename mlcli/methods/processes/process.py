@@ -196,6 +196,11 @@ class CovarianceFunction:
     noise: float  # variance
     least: float = 0.0  # variance added to the noise, so that it never vanishes
 
+    def __post_init__(self) -> None:
+        """Raise ValueError where there is no term, as of a damaged model."""
+        if not self.terms:
+            raise ValueError("a kernel has a term at least")
+
     def parts(self, left: Array, right: Array) -> list[Array]:
         """Return the values of every term for all pairs (m x n each)."""
         return [term(left, right) for term in self.terms]

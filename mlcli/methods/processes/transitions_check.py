@@ -160,7 +160,7 @@ def bound_checks(data: Features, model: Model, problem: StateSpaceProblem, toler
                  ) -> Iterator[Check]:
     """Check states, functions and bound of a model, and the end of its iteration."""
     projector: Any = model.required_projector
-    similarity, decoder = projector.similarity, projector.decoder.posterior
+    similarity = projector.similarity
     posterior, motion, sequence = similarity.posterior, similarity.motion, similarity.sequence
     if not len(posterior.places):
         yield skipped("states", "rows are all equal")
@@ -172,7 +172,7 @@ def bound_checks(data: Features, model: Model, problem: StateSpaceProblem, toler
         yield count("states", 1, "sequences that are not the embedding's, or processes of another size")
         return
     spreads, steps = covariances_of(sequence), motion.posterior
-    yield one_process_check(decoder, posterior)
+    yield one_process_check(projector.decoder, posterior)
     if model.spreads is None:
         yield skipped("states", "the covariances of the states are not at hand")
     else:

@@ -239,3 +239,29 @@ def test_numbers_of_a_model_whose_squares_are_beyond_all_numbers_are_no_bug(
     shutil.copy(new_points(name), copy / "new.csv")
     trials = [tried(*arguments) for arguments in commands(copy, "model.npz")]
     assert [trial.fault for trial in trials if trial.fault] == []
+
+
+@pytest.mark.medium
+@pytest.mark.parametrize(("name", "place", "value"), [
+    ("mvgplvm", "projector.fields.decoder", None), ("gpdm", "projector.fields.decoder", None),
+    ("gpdm", "projector.fields.decoder.fields.posterior.fields.covariance.fields.terms.items", []),
+    ("gpdm", "projector.fields.decoder.fields.posterior.fields.covariance.fields.noise", 10**30),
+    ("tsne", "projector.fields.similarity.fields.perplexities.items", []),
+    ("tsne", "projector.fields.similarity.fields.perplexities.items", [-3.0])])
+def test_parts_of_a_model_that_are_not_there_are_no_bug(
+        tmp_path: Path, name: str, place: str, value: Any) -> None:
+    copy = edited(made(tmp_path, name), tmp_path / "damaged", "model.json", f"model.{place}", value)
+    shutil.copy(new_points(name), copy / "new.csv")
+    trials = [tried(*arguments) for arguments in commands(copy, "model.json")]
+    assert [trial.fault for trial in trials if trial.fault] == []
+    assert any(trial.code in (80, 83) for trial in trials)
+
+
+@pytest.mark.medium
+def test_scores_beyond_all_numbers_are_not_drawn(tmp_path: Path) -> None:
+    directory = made(tmp_path, "stable")
+    head, *rows = (directory / "calibration.csv").read_text().splitlines()
+    rows[0] = ",".join([*rows[0].split(",")[:-1], "1e999"])
+    copy = damaged(directory, tmp_path / "damaged", "calibration.csv", "\n".join([head, *rows, ""]).encode())
+    trial = tried("report", str(copy), "-q")
+    assert trial.code in (0, 83) and not trial.fault
