@@ -74,7 +74,6 @@ def test_runs_take_what_is_predicted(tmp_path: Path, name: str, place: int) -> N
 
 @pytest.mark.medium
 @pytest.mark.parametrize("name", ["lle", "laplacian", "ltsa", "mlle", "hlle", "isomap of landmarks"])
-def test_a_sparse_factorization_and_landmarks_take_no_more_than_is_predicted(tmp_path: Path, name: str) -> None:
+def test_a_sparse_factorization_and_landmarks_take_what_is_predicted(tmp_path: Path, name: str) -> None:
     row = measured(tmp_path, name, 2)
-    assert row["code"] == 0
-    assert 1 <= row["memory_predicted"] / row["memory"] <= 1.25
+    assert row["code"] == 0 and 0.95 <= row["memory_predicted"] / row["memory"] <= 1.2
