@@ -89,12 +89,17 @@ class ContributionsFinding(Finding["Mapping[str, CsvColumns]"]):
     def sections(self, value: "Mapping[str, CsvColumns]", run: "FinishedRun") -> Iterable[tuple[Place, "Part"]]:
         """Return the rows and columns that contribute most to the first axes."""
         from mlcli.report.drawing.html import fold, section, sentence, side_by_side
+        from mlcli.rundir.reading import damaged
 
         labels = run.axis_names(run.embedding.values.shape[1])[:MOST_AXES]
         said = ("The share of a row or a column in the variance of an axis, and its squared cosine: the share of its "
                 "own variance that the axis shows. Rows and columns of a large contribution decide an axis; those of a "
                 "small squared cosine lie elsewhere than the picture shows (contributions.csv, "
                 "contributions_columns.csv).")
+        given = {f"{kind}_y{axis}" for kind in ("contribution", "cos2") for axis in range(1, len(labels) + 1)}
+        for file in (ROWS, COLUMNS):
+            if not given <= value[file.name].columns.keys():
+                raise damaged(Path(file.name), f"it does not have the contributions to {len(labels)} axes")
         parts = [fold(f"the {what} that contribute most to {label}", most_of(value[file.name], what[:-1], axis))
                  for axis, label in enumerate(labels, 1) for what, file in (("rows", ROWS), ("columns", COLUMNS))]
         return [(Place.DETAIL, section("Contributions", sentence(said, "soft"), side_by_side(*parts)))]
@@ -147,5 +152,5 @@ def most_of(columns: "CsvColumns", what: str, axis: int) -> "Part":
     contributions, cosines = columns.array(f"contribution_y{axis}"), columns.numbers(f"cos2_y{axis}")
     order = np.argsort(-contributions, kind="stable")[:SHOWN].tolist()
     names = columns.texts(next(iter(columns.columns)))
-    rows = [(names[place], f"{100 * contributions[place]:.1f}%", f"{cosines[place]:.3f}") for place in order]
+    rows = [(names[place], f"{100 * float(contributions[place]):.1f}%", f"{cosines[place]:.3f}") for place in order]
     return table((what, "contribution", "cos²"), rows, (1, 2), (0,))

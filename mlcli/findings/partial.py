@@ -1,6 +1,7 @@
 """Partial points: the rows as each of several tables alone places them on the axes of all."""
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mlcli.findings.finding import Columns, File, Finding, Place
@@ -61,19 +62,23 @@ class PartialFinding(Finding["CsvColumns"]):
         from mlcli.report.drawing.html import figure, section, sentence
         from mlcli.report.figures.coloring import coloring
         from mlcli.report.figures.scatter import DrawnEdges, Points, sample_rows, scatter
+        from mlcli.rundir.reading import damaged
 
         axes = run.embedding.values.shape[1]
         names = [name.removesuffix(".y1") for name in list(value.columns)[1::max(axes, 1)]]
         if axes < 2 or not 1 < len(names) <= MOST_GROUPS:
             return []
-        size = len(run.embedding.values)
+        size, given = len(run.embedding.values), {f"{name}.y{axis}" for name in names for axis in (1, 2)}
+        if not given <= value.columns.keys() or len(value.texts("id")) != size:
+            raise damaged(Path(TABLE.name), f"it does not have the partial points of {size} rows by its groups")
         some = sample_rows(size, SHOWN, run.seed)
         rows = np.arange(size) if some is None else some
         placed = np.vstack([np.column_stack([value.array(f"{name}.y{axis}")[rows] for axis in (1, 2)])
                             for name in names])
         own = run.embedding.values[rows, :2]
         ids = [str(run.embedding.ids[row]) for row in rows.tolist()]
-        lengths = np.sum((placed.reshape(len(names), len(rows), 2) - own) ** 2, axis=(0, 2))
+        with np.errstate(over="ignore", invalid="ignore"):  # of a damaged file
+            lengths = np.sum((placed.reshape(len(names), len(rows), 2) - own) ** 2, axis=(0, 2))
         longest = np.argsort(-lengths, kind="stable")[:NAMED].tolist()
         apart = {name: f"{name}, supplementary" for name in getattr(run.config.method, "supplementary", ())}
         groups = [*(apart.get(name, name) for name in names), ROW]

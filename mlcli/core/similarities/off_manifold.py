@@ -115,7 +115,8 @@ class ManifoldScore:
         """Raise ValueError for parts that do not fit."""
         ends = self.mean is not None, self.precision is not None
         if not self.scale > 0 or (self.kind == "neighbors") != (self.reference is not None) or (
-                self.kind == "residual") != (self.lengths is not None) or ends != (self.kind != "neighbors",) * 2:
+                self.kind == "residual") != (self.lengths is not None) or ends != (self.kind != "neighbors",) * 2 or (
+                self.linear and self.mean is None):
             raise ValueError("a score has the parts of its kind")
         if self.calibration is not None and (np.diff(self.calibration) < 0).any():
             raise ValueError("calibration scores are in ascending order")

@@ -115,6 +115,8 @@ def stated_groups(folder: Path, shape: tuple[int, ...]) -> "TableGroups | None":
         return None
     names, (size, count) = tuple(table.texts("group")), shape
     require_fit(folder, {GROUPS.name: table, AXES.name: axes, RV.name: rv}, count)
+    if not (table.array("square") >= 0).all() or not (np.abs(table.array("columns")) < 2**53).all():
+        raise damaged(folder / GROUPS.name, "squares or numbers of columns are none")
     cosines = np.array([rv.array(name) for name in list(rv.columns)[1:]])
     roots = np.sqrt(np.append(table.array("square"), 1.0))
     partial, rows = None, PARTIAL.read(folder)

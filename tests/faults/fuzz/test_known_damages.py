@@ -265,3 +265,22 @@ def test_scores_beyond_all_numbers_are_not_drawn(tmp_path: Path) -> None:
     copy = damaged(directory, tmp_path / "damaged", "calibration.csv", "\n".join([head, *rows, ""]).encode())
     trial = tried("report", str(copy), "-q")
     assert trial.code in (0, 83) and not trial.fault
+
+
+@pytest.mark.medium
+@pytest.mark.parametrize(("file", "column", "renamed", "cell"), [
+    ("partial.csv", "sepal.y2", "sepal.y9", None), ("contributions.csv", "contribution_y1", "x", None),
+    ("contributions_columns.csv", "cos2_y2", "x", None), ("groups.csv", "square", "square", "-1"),
+    ("groups.csv", "columns", "columns", "1e300")])
+def test_tables_of_groups_and_contributions_that_are_none_are_refused(
+        tmp_path: Path, file: str, column: str, renamed: str, cell: str | None) -> None:
+    directory = made(tmp_path, "mfa")
+    head, first, *rows = (directory / file).read_text().splitlines()
+    place = head.split(",").index(column)
+    cells = first.split(",")
+    content = "\n".join([head.replace(column, renamed), ",".join(
+        [*cells[:place], cells[place] if cell is None else cell, *cells[place + 1:]]), *rows, ""]).encode()
+    copy = damaged(directory, tmp_path / "damaged", file, content)
+    trials = [tried(*arguments) for arguments in commands(copy, file)]
+    assert [trial.fault for trial in trials if trial.fault] == []
+    assert any(trial.code in (80, 83) for trial in trials)
