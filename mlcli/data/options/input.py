@@ -48,7 +48,7 @@ class FurtherView(Options):
     format: OfView = option("auto", "The file's format (auto: by its name, then by its first bytes).")
     id_column: str | None = option(None, "The column of row ids (default: as in the first view).")
     columns: tuple[str, ...] = option((), "The columns to use: names, or ranges first:last (empty: all).", strict=False)
-    key: str | None = option(None, f"Which table of a file that may hold several: {KEYS}.")
+    key: str | None = option(None, f"Which table of a file that may hold several: {KEYS}.", min_length=1)
 
 
 class View(Options):
@@ -60,7 +60,7 @@ class View(Options):
     format: OfView = option("auto", "The file's format (auto: by its name, then by its first bytes).")
     id_column: str | None = option(None, "The column of row ids (default: as in the first view).")
     columns: tuple[str, ...] = option((), "The columns to use: names, or ranges first:last (empty: all).", strict=False)
-    key: str | None = option(None, f"Which table of a file that may hold several: {KEYS}.")
+    key: str | None = option(None, f"Which table of a file that may hold several: {KEYS}.", min_length=1)
     further: tuple[FurtherView, ...] = option(
         (), "A third view and more, for cca, ibfa, mfa, famd and statis: sections with a path, and format, id_column, "
         "columns and key as of the second (empty: none).", strict=False)

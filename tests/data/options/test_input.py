@@ -21,7 +21,8 @@ def test_lists_of_names_are_taken_as_they_stand_in_yaml() -> None:
     {}, {"path": ""}, {"path": "a", "separator": ""}, {"path": "a", "separator": ",,"}, {"path": "a", "separator": "a"},
     {"path": "a", "separator": '"'}, {"path": "a", "separator": "é"}, {"path": "a", "separator": "\n"},
     {"path": "a", "header": "yes"}, {"path": "a", "decimal": ";"}, {"path": "a", "kind": "tensor"},
-    {"path": "a", "columns": "a"}, {"path": "a", "decompress_ratio": 0}, {"path": "a", "no_such": 1}])
+    {"path": "a", "columns": "a"}, {"path": "a", "decompress_ratio": 0}, {"path": "a", "no_such": 1},
+    {"path": "a", "view": {"path": "b", "key": ""}}])
 def test_values_that_cannot_be(values: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         Input(**values)
