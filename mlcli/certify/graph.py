@@ -5,6 +5,7 @@ from typing import Literal
 
 import numpy as np
 
+from mlcli.base.rows.blocks import row_blocks
 from mlcli.base.rows.memo import memoize
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.check import EPS, Check, Verdict, count, ratio, skipped
@@ -129,7 +130,7 @@ def neighbor_check(subject: Subject, joined: Joined, rule: Rule) -> Check:
     (size, columns), asked = subject.given.values.shape, subject.neighborhood
     wide = 1 if isinstance(subject.given, Dissimilarities) else min(columns, NARROW)
     rows = subject.plan.sample(0.3, (2 * NUMBER * wide + 2e-8) * size, subject.size, least=4)
-    blocks = [rows[start : start + max(1, ROOM // size)] for start in range(0, len(rows), max(1, ROOM // size))]
+    blocks = [rows[block] for block in row_blocks(len(rows), ROOM, size)]
     of_sample = _shared_squares if len(blocks) == 1 else squares_of
     bounds, missing, extra = _bounds(subject, joined, rule, blocks, of_sample), 0, 0
     for block in blocks:
@@ -158,12 +159,13 @@ def recall_check(subject: Subject, joined: Joined, rule: Rule, count: int) -> Ch
     """
     (size, columns), k = subject.given.values.shape, min(count, len(subject.given.values) - 1)
     rows = subject.plan.sample(0.3, (2 * NUMBER * min(columns, NARROW) + 2e-8) * size, subject.size, least=32)
-    blocks = [rows[start : start + max(1, ROOM // size)] for start in range(0, len(rows), max(1, ROOM // size))]
-    bounds = _bounds(subject, joined, rule, blocks, squares_of) if rule == "mutual" else np.zeros(0)
+    blocks = [rows[block] for block in row_blocks(len(rows), ROOM, size)]
+    of_sample = _shared_squares if len(blocks) == 1 else squares_of
+    bounds = _bounds(subject, joined, rule, blocks, of_sample) if rule == "mutual" else np.zeros(0)
     shares = []
     for block in blocks:
         places = _input_rows(subject, block)
-        (squares, rough), there = squares_of(subject, places), joined(block)
+        (squares, rough), there = of_sample(subject, places), joined(block)
         if rule == "mutual":
             near = (squares < bounds[places, None] - rough) & (squares < bounds - rough)
             wanted = near.sum(axis=1)
